@@ -71,9 +71,9 @@ def a_disputed_answer(tx_hash: TxHash, **record: Any) -> ExclusionAnswer:  # noq
 
 
 DISPUTE: Final = (
-    "The endpoints disagree, and the rejection counts: gateway has reported a rejection since "
-    "2026-11-20 12:00:00 UTC; second has reported the transaction as included in block 21,044 "
-    "since 2026-11-20 12:00:00 UTC; only a receipt proves an inclusion."
+    "The endpoints disagree, and the rejection takes precedence: gateway has reported a rejection "
+    "since 2026-11-20 12:00:00 UTC; second has reported the transaction as included in block "
+    "21,044 since 2026-11-20 12:00:00 UTC; only a receipt proves an inclusion."
 )
 """What is said of such an answer, given at `A_MOMENT`."""
 

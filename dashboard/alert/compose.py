@@ -264,7 +264,7 @@ def _preheader(occasion: Occasion, busy: BusyText, text: IncidentText) -> str:
 
 def network_named(network_id: NetworkId, templates: MessageTemplates) -> NetworkName:
     """Return what is known of a network; also if the subject has none."""
-    return name_in(templates.networks, network_id, "none: this is about Linewatch itself")
+    return name_in(templates.networks, network_id, "Linewatch itself")
 
 
 def title_of(incident: Incident | None, networks: NetworkNames) -> str:

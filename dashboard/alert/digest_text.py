@@ -21,8 +21,7 @@ from dashboard.domain.health.coverage import seen_rejections
 from dashboard.domain.quantity import NetworkId
 
 _NO_MORE: Final = (
-    "To end these digests, use the page Alerts, Recipients. The link to unsubscribe ends all "
-    "messages."
+    "To stop these digests, open Alerts, Recipients. The unsubscribe link stops all messages."
 )
 
 
@@ -42,7 +41,7 @@ def describe_digest(
     return IncidentText(
         headline=capitalized(said),
         subject=f"{often} digest: {said}",
-        opening=f"What happened from {moment(grounds.begins_at)} to {moment(grounds.ends_at)}.",
+        opening=f"Events from {moment(grounds.begins_at)} to {moment(grounds.ends_at)}.",
         page="",
         rows=(
             ("From", moment_in(grounds.begins_at, zone)),
@@ -63,13 +62,13 @@ def _in_all(grounds: DigestGrounds) -> str:
 
 def _incidents(grounds: DigestGrounds) -> str:
     """Say how many incidents opened, and what state those are in that were open at the end."""
-    is_, them = ("is", "it") if grounds.open == 1 else ("are", "them")
+    is_ = "is" if grounds.open == 1 else "are"
     if not grounds.open:
         left = "none is open"
     elif not grounds.unassigned:
         left = f"{grounds.open:,} {is_} open, all acknowledged"
     elif grounds.unassigned == grounds.open:
-        left = f"{grounds.open:,} {is_} open, nobody has acknowledged {them}"
+        left = f"{grounds.open:,} {is_} open, not acknowledged"
     else:
         left = f"{grounds.open:,} {is_} open, {grounds.unassigned:,} of them unacknowledged"
     return f"{grounds.opened:,} opened; {left}"

@@ -247,7 +247,7 @@ def _steps(grouped: _Grouped, actions: ActionLinks) -> tuple[str, ...]:
     """Say what to do about many rejections; other changes say it beside them."""
     if not grouped.causes:
         return ()
-    take = "Acknowledge them with the link in this mail: everybody then sees who works on them."
+    take = "Acknowledge them with the link in this mail: everybody sees that you work on them."
     return (*((take,) if actions.acknowledge else ()), *LOOK_AT_REJECTIONS)
 
 

@@ -21,7 +21,7 @@ from dashboard.domain.formatting import capitalized, compared, fee, moment, mome
 from dashboard.domain.markup import unlinked
 
 _AFTER_GAP: Final = (
-    "It was until then. If it still is when fees are seen again, another message says so."
+    "The condition held until then. If it still holds when fees return, another message says so."
 )
 _IN_HAND: Final = {
     NotificationKind.ACKNOWLEDGED,
@@ -68,15 +68,15 @@ def describe(change: DescribedChange) -> IncidentText:
 def _of_unknown(change: DescribedChange) -> IncidentText:
     """Say that nobody knows, or knew, whether a network is still busy or a fee above its limit."""
     since, rule = change.transition.began_at, change.transition.subject.rule
-    claim = f"a fee is beyond the limit of {unlinked(rule)}" if rule else "it is busy"
+    claim = f"state of the fee limit {unlinked(rule)}" if rule else "busyness"
     if change.end is not None:
-        said = f"{change.network}: unknown {change.when} whether {claim}"
+        said = f"{change.network}: {claim} unknown {change.when}"
         return IncidentText(
             said, f"{said}, because no fee was seen.", page="fees", rows=change.lasted
         )
     return IncidentText(
-        headline=f"{change.network}: unknown since {since:%H:%M} UTC whether {claim}",
-        opening=f"{change.network}: unknown since {moment(since)} whether {claim}, because no fee "
+        headline=f"{change.network}: {claim} unknown since {since:%H:%M} UTC",
+        opening=f"{change.network}: {claim} unknown since {moment(since)}, because no fee "
         "was seen.",
         page="fees",
         rows=change.lasted,
@@ -87,7 +87,7 @@ def _of_unknown(change: DescribedChange) -> IncidentText:
 def _of_end(change: DescribedChange) -> IncidentText:
     """Say that trouble is over, or began, if there is no figure for it."""
     subject = change.transition.subject
-    headline = f"{change.network}: fees changed to {change.transition.after.word}"
+    headline = f"{change.network}: {subject.kind} changed to {change.transition.after.word}"
     over = JUDGED[subject.kind].over
     if over and not change.is_open:
         headline = over.format(network=change.network, what=change.what)

@@ -103,7 +103,7 @@ def _failing(outage: MailOutage, trouble: MailTrouble) -> Message:
         _FAILING,
         f"Mail has failed since {moment(outage.since)}",
         (
-            f"No mail was accepted since {moment(outage.since)}; {many} pending.",
+            f"No mail has been accepted since {moment(outage.since)}; {many} pending.",
             f"The mail server's answer: {unlinked(trouble.answer)}",
             _NEXT_STEPS,
         ),

@@ -44,7 +44,7 @@ _SEVERAL: Final = {
     ),
     NotificationKind.RESOLVED: (
         *("Resolved", "These {} incidents were resolved"),
-        f"What happens from now on is a new incident. {_NOTHING_TO_DO}",
+        f"Later changes open a new incident. {_NOTHING_TO_DO}",
     ),
     NotificationKind.CLOSED: (
         *("Closed", "These {} incidents were closed by a change of the rules"),
@@ -58,9 +58,9 @@ _MOST_NAMES: Final = 3
 """How many people are named who did something about several incidents."""
 
 _DELAYS: Final = {
-    Delay.SERVER: "until now nothing could be delivered to you",
+    Delay.SERVER: "no message could be delivered to you before",
     Delay.CAP: "you had reached the hourly limit of messages",
-    Delay.WORKER: "no worker of Linewatch was running, or it was busy",
+    Delay.WORKER: "no Linewatch worker was running, or it was busy",
 }
 _UNATTENDED: Final = {
     NotificationKind.REMINDER,
@@ -234,7 +234,7 @@ def _delays(notification: Notification, zone: tzinfo) -> tuple[str, ...]:
         said.append(f"Held until {moment_in(release_at, zone)}: {held_for}.")
     if release_at is not None and notification.dated - release_at > LATE_AFTER:
         why = "" if notification.delay is None else f": {_DELAYS[notification.delay]}"
-        said.append(f"This comes {span(notification.dated - release_at)} late{why}.")
+        said.append(f"This message is {span(notification.dated - release_at)} late{why}.")
     return tuple(said)
 
 
@@ -269,7 +269,7 @@ def _of_action(
             rest = ("You will get no more messages about it.",)
             return "Closed", f"{actor} changed the rules, which closed this incident", rest
         case _:
-            rest = (f"What happens from now on is a new incident. {_NOTHING_TO_DO}",)
+            rest = (f"Later changes open a new incident. {_NOTHING_TO_DO}",)
             who = "" if event is None else f" by {actor}"
             return f"Resolved{who}", f"{actor} resolved this", rest
 
@@ -300,14 +300,14 @@ def _size(incident: Incident, title: str) -> tuple[str, ...]:
     """Name an incident of several changes, the last of which a message shows."""
     if incident.transitions == 1:
         return ()
-    return (f"The incident: {title}. Below is the last of its {incident.transitions:,} changes.",)
+    return (f"Below is the last of {incident.transitions:,} changes of \u201c{title}\u201d.",)
 
 
 def _steps(incident: Incident | None, *, has_link: bool) -> tuple[str, ...]:
     """Say how to acknowledge an incident, with a link or without."""
     if incident is None:
-        return ("Acknowledge them on the page Alerts: everybody then sees who works on them.",)
+        return ("Acknowledge them on the page Alerts: everybody sees that you work on them.",)
     link = "with the link in this mail, " if has_link else ""
     command = f"`linewatch alerts acknowledge {incident.incident_id.hex[:8]}`"
     how = f"Acknowledge it {link}on the page Alerts or with {command}"
-    return (f"{how}: everybody then sees who works on it, and nobody is reminded again.",)
+    return (f"{how}: everybody sees that you work on it, and reminders stop.",)

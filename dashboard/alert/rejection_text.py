@@ -55,7 +55,7 @@ def describe_rejection(change: NotifiedChange, context: RejectionContext) -> Inc
     reason = _reason_of(change.rejection, context)
     said = _UNKNOWN if reason is None else headline(reason)
     changed = _changed(change, context)
-    happened = "now has another record" if change.is_changed_record else "was rejected"
+    happened = "has a new record" if change.is_changed_record else "was rejected"
     kicker = "Record changed" if change.is_changed_record else "Rejected"
     limits = _ended(change, context)
     explained = (
@@ -89,9 +89,9 @@ def describe_inclusion(change: NotifiedChange, context: RejectionContext) -> Inc
     before = "rejected" if reason is None else f"rejected: {headline(reason)}"
     if isinstance(grounds, InclusionGrounds):
         block = f"block {grounds.block_number:,}"
-        failed = "; its execution failed there" if grounds.is_successful is False else ""
+        failed = "; it failed to execute" if grounds.is_successful is False else ""
         rows = (("Block", f"{grounds.block_number:,}"),)
-    said = f"included in {block} after it was rejected"
+    said = f"included in {block} after a rejection"
     said_by = statements_in_words(change.statements, has_receipt=True)
     return IncidentText(
         headline=said[0].upper() + said[1:],
@@ -133,7 +133,7 @@ def _quote(reason: Reason | None) -> dict[str, str]:
     """Return the reason as it was sent, or say that it would have contained a link."""
     text = "" if reason is None else unlinked(reason.text, _LONGEST_REASON)
     is_whole = reason is None or text == visible(reason.text, _LONGEST_REASON)
-    title = "The reason as sent" if is_whole else "The reason as sent, its links broken"
+    title = "The reason as sent" if is_whole else "The reason as sent, its links disabled"
     return {"quote": text, "quote_title": title}
 
 

@@ -51,7 +51,7 @@ _BY: Final = "worker"
 """Who asks for the verification of an address that a rule names, in the audit log."""
 
 _LONGEST_ADDRESS: Final = 400
-_SUBJECT: Final = "Confirm that alerts may be sent to this address"
+_SUBJECT: Final = "Confirm this address for alerts"
 
 _log = get_logger("recipients")
 
@@ -184,13 +184,13 @@ def message_of_verification(verification: Verification, links: Links, at: dateti
             f"Somebody wants Linewatch{where} to send alerts to {address}. "
             "Nothing is sent until you confirm it."
         ),
-        *([f"Confirm it here, until {until}:\n{link}"] if link else []),
+        *([f"Confirm the address by {until}:\n{link}"] if link else []),
         (
-            f"{'Or confirm' if link else 'Confirm'} it with the code {code}, until {until}: enter "
-            f"it on the page Alerts, or run\nlinewatch recipients verify {address} {code}"
+            f"{'Or enter' if link else 'Enter'} the code {code} on the page Alerts by {until}, or "
+            f"run\nlinewatch recipients verify {address} {code}"
         ),
         "If you did not expect this, do nothing: you will get no alerts.",
-        *([f"To get no more such requests:\n{unsubscribe}"] if unsubscribe else []),
+        *([f"To stop such requests:\n{unsubscribe}"] if unsubscribe else []),
     ]
     paragraphs = "".join(f"<p>{_html(part, (link, unsubscribe))}</p>\n" for part in parts)
     html = (

@@ -242,7 +242,7 @@ class _Taking(Struct):
         given = Silence(0, request, "", self.by.at)
         known, is_new = ask.add(request, self.by, covers_all=True)
         if not is_new and silence_table(known) != silence_table(given):
-            raise InputError("it exists and says something else: end it first")
+            raise InputError("a different silence has this id: end it first")
 
     def _recipient(self, name: str, said: _Recipient) -> None:
         ask, recipient = Recipients(self.context), _recipient_named(name)
@@ -326,7 +326,7 @@ def _wrong_keys(table: Table, kind: type[Struct]) -> Iterator[str]:
             yield f".{key}: {in_plain_words(str(error), table='a table')}"
         else:
             if isinstance(read, datetime) and is_far_off(read):
-                yield f".{key} is no moment that can be meant: {read.isoformat()}"
+                yield f".{key} is not a usable date: {read.isoformat()}"
     for key, each in known.items():
         if each.required and key not in table:
             yield f" lacks {key}: add it"
@@ -372,4 +372,4 @@ def taken_lines(taken: Taken, *, is_done: bool) -> list[str]:
     """Format the same for people."""
     many = counted(len(taken.changes), "table differs", "tables differ")
     last = "Nothing changes." if not taken.changes else f"{many}: {_DONE[is_done]}."
-    return [*map(str, taken.changes), *(f"Left: {each}." for each in taken.left), last]
+    return [*map(str, taken.changes), *(f"Not imported: {each}." for each in taken.left), last]

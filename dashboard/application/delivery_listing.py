@@ -64,7 +64,7 @@ def notification_listing(context: ApplicationContext) -> Listing[NotificationHis
             for_programs("states", lambda each: list[Json](reported_states(each))),
             for_programs("deliveries", lambda each: _delivery_forms(each.attempts)),
         ),
-        "No such alert is stored.",
+        "No such notification is stored.",
         lambda each: _notification_form(each.notification),
     )
 

@@ -187,9 +187,7 @@ class Factors(ApplicationSubject):
             by, session = self._changing(connection, session_id)
             note_action(connection, by, Action.RENEW_CODES, by.name)
             if not session.person.has_app:
-                raise NotFound(
-                    "recovery codes replace those of an app, and you have none: set one up first"
-                )
+                raise NotFound("recovery codes need an authenticator app: set one up first")
             return _new_codes(connection, session.person)
 
     def ask_for_new_passkey(self, session_id: UUID, site: Site) -> str:
@@ -282,7 +280,7 @@ class Factors(ApplicationSubject):
 def parse_app_key(text: str) -> Secret:
     """Parse a key from `Factors.new_app_key`; InputError for anything else."""
     if not _KEY.fullmatch(text):
-        raise InputError("this is no key of ours: set the app up again")
+        raise InputError("this key is not from Linewatch: set the app up again")
     return Secret(text)
 
 

@@ -77,7 +77,7 @@ def fee_figures(
     for name, level in _levels(figures):
         tip, most = level.suggested_max_priority_fee_per_gas, level.suggested_max_fee_per_gas
         yield FeeFigure(network, f"{name} priority fee", *_words(tip), asked)
-        yield FeeFigure(network, f"{name} fee at most", *_words(most), asked)
+        yield FeeFigure(network, f"{name} max fee", *_words(most), asked)
 
 
 def fees_form(status: NetworkStatus) -> dict[str, Json]:
@@ -125,7 +125,7 @@ STEPS: Final[Listing[ListedStep]] = Listing(
         time_column("to", "to", lambda each: each.step.last_at),
         _fee_column("lowest", "lowest", lambda step: step.lowest, exact_fee),
         _fee_column("median", "median", lambda step: step.median, _short),
-        _fee_column("90% up to", "p90", lambda step: step.p90, _short),
+        _fee_column("90th percentile", "p90", lambda step: step.p90, _short),
         _fee_column("highest", "highest", lambda step: step.highest, exact_fee),
         Column("values", lambda each: each.step.values, "values"),
         for_programs("valuesWithEstimatedTime", lambda each: each.step.estimated),

@@ -152,7 +152,7 @@ def busy_in_words(timeline: FeeTimeline) -> str | None:
         return None
     watched, part = timeline.busy.watched, timeline.busy.share
     if watched is None or part is None:
-        return "How long it was busy is not known: nobody watched then."
+        return "The busy time is not known: the network was not watched."
     seen = watched.watched / watched.length
     of = "the time"
     if share(seen) != share(1.0):

@@ -152,7 +152,7 @@ class Health(Struct, frozen=True):
         for each in self.budgets:
             if each.is_short():
                 advice = (
-                    "Raise it in [budgets], or track fewer transactions; if you leave it, nothing "
+                    "Raise it in [budgets], or track fewer transactions; otherwise nothing "
                     "is lost, but rejections are seen later."
                 )
                 text = " ".join([*each.sentences(now), advice])
@@ -160,7 +160,7 @@ class Health(Struct, frozen=True):
 
 
 FREE_SPACE_ADVICE: Final = (
-    "Free some there, or move the store to a larger disk: when it is full nothing more is stored, "
+    "Free some space, or move the store to a larger disk: when it is full nothing more is stored, "
     "and nobody is notified."
 )
 
@@ -347,10 +347,10 @@ def size_form(measured: StoreSize) -> dict[str, Json]:
 
 def size_sentences(measured: StoreSize) -> list[str]:
     """Describe the size of the store, its growth, and when its disk will be full."""
-    free = f"{size(measured.free_inside)} more are free inside, and are used before it grows"
+    free = f"{size(measured.free_inside)} inside it is free, and is used before it grows"
     lines = [f"The store takes {size(measured.bytes)}; {free}."]
     if measured.growth is None:
-        lines.append("How much it grows is known when a worker has measured it on two days.")
+        lines.append("Its growth is known once a worker has measured it on two days.")
     else:
         lines.append(f"It grows by {growth(measured.growth)}.")
     if measured.free_on_disk is not None:

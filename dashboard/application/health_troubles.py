@@ -241,7 +241,7 @@ def _last_answer(old: OperationHealth, now: datetime) -> str:
 def _heartbeat(worker: WorkerHealth) -> Iterator[Attention]:
     if worker.heartbeat is not None and worker.heartbeat.trouble:
         trouble = visible(worker.heartbeat.trouble, _LONGEST_FAILURE)
-        advice = "Look at heartbeat_url under [alerts], and at the service behind it."
+        advice = "Check heartbeat_url under [alerts], and the service behind it."
         yield Attention("The heartbeat fails.", sentence(trouble), Remedy.WORKER, advice=advice)
 
 
@@ -266,8 +266,8 @@ def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attent
             f"A message to {visible(suspect.recipient.address, _LONGEST_TITLE)} came back.",
             sentence(visible(suspect.note, _LONGEST_FAILURE)) if suspect.note else "",
             Remedy.RECIPIENTS,
-            advice="Ask its owner another way. When another message comes back, the address is "
-            "turned off; `linewatch recipients on` takes it for a good one again.",
+            advice="Contact its owner another way. If another message comes back, the address is "
+            "turned off; `linewatch recipients on` clears the suspicion.",
         )
     yield from _pending(mail, now)
     if mail.counts.held:
@@ -305,7 +305,7 @@ def _pending(mail: MailState, now: datetime) -> Iterator[Attention]:
         since = moment_near(mail.counts.capped_since, now)
         yield Attention(
             f"{many} for the hourly cap, the oldest since {since}.",
-            "A recipient gets so many an hour at most, and all but the first are spread over it.",
+            "The cap spreads all but the first messages of a recipient over the hour.",
             Remedy.PENDING,
             advice="Alerts says when each will go. Narrow the rules, or raise `largest_hourly`.",
             severity=Severity.INFO,
@@ -326,8 +326,8 @@ def _storage(storage: StorageHealth) -> Iterator[Attention]:
             f"The clock jumped ahead by {span(leap.after - leap.before)}.",
             f"It went from {moment(leap.before)} to {moment(leap.after)} at once.",
             Remedy.STORAGE,
-            advice="Set the clock. Data that seems old only because of it is kept until then, or "
-            f"until the store was measured on {CONFIRMED_BY} days after.",
+            advice="Set the clock. Data that only seems old is kept until then, or "
+            f"until the store has been measured on {CONFIRMED_BY} more days.",
         )
     if (replica := storage.replica) is not None and not replica.is_used:
         words = sentence(visible(replica.trouble, _LONGEST_FAILURE))

@@ -348,7 +348,7 @@ class Incidents(ApplicationSubject):
     def with_it(self, others: Sequence[Incident]) -> str:
         """Name the incidents that change with another; empty for none."""
         named = ", ".join(f"“{self.title_of(each)}” of the rule {each.rule}" for each in others)
-        return f"With it: {named}, whose every change is in it as well." if named else ""
+        return f"This also applies to {named}, whose changes are all part of it." if named else ""
 
     def owner_notified(self, response: IncidentResponse) -> str:
         """Say whether the new owner is notified of a handover by somebody else, else nothing."""

@@ -326,13 +326,11 @@ def _unjudged_activity(
     """Say why busyness cannot be judged now; until it can, a busy network stays busy."""
     if figures.has_flat_fee:
         activity = Activity.FLAT_FEE
-        why = (
-            f"{_flat_fee(base_fee)}. Priority fees decide instead, and too few have been seen yet."
-        )
+        why = f"{_flat_fee(base_fee)}. Priority fees decide instead, but too few have been seen."
     else:
         activity = Activity.UNKNOWN
         why = _never_seen("busy threshold", figures, Operation.BUSY_THRESHOLD, now)
-        why += " Until it is, busyness is not known."
+        why += " Until then, busyness is not known."
     held = figures.busyness
     if held is None or held.state is not State.BUSY:
         return activity, why
@@ -353,7 +351,7 @@ def _was_busy(figures: NetworkFigures, now: datetime) -> str:
 
 def _never_seen(name: str, figures: NetworkFigures, operation: Operation, now: datetime) -> str:
     """Say that a figure was never seen, and which failure prevents it."""
-    sentence_start = f"The {name} was not seen yet"
+    sentence_start = f"No {name} has been seen yet"
     failed = next((each for each in figures.failures if each.operation is operation), None)
     if failed is None:
         return f"{sentence_start}; the first answer brings it."

@@ -72,7 +72,7 @@ class PlannedBudget(Struct, frozen=True):
     def sentence(self) -> str:
         begins = f"The budget {self.budget.name} has {self.for_polls:,} credits a day for polls"
         if self.stretch <= 1:
-            return f"{begins}, and they take {self.fees + self.wanted:,}: it suffices."
+            return f"{begins}, and they take {self.fees + self.wanted:,}: that is enough."
         return (
             f"{begins}. Fees take {self.fees:,}, and transactions would take {self.wanted:,}: so "
             f"each is asked about {factor(self.stretch)} times less often."
@@ -103,7 +103,7 @@ class PollingPlan(Struct, frozen=True):
             f"At the load of the last week, Linewatch makes {counted(calls, 'call')} a day, fees "
             f"included, which cost {counted(credits_, 'credit')}."
         )
-        choice = "Another value of poll.calls_per_transaction changes calls and delays as listed."
+        choice = "The table also shows other values of poll.calls_per_transaction."
         yield load if len(in_force) == len(self.lines) else f"{load} {choice}"
         yield from (each.sentence() for each in self.budgets)
         if self.verified:

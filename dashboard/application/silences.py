@@ -188,7 +188,7 @@ class Silences(ApplicationSubject):
             silence = end_silence(connection, kind, silence_id, by)
             if silence is None:
                 raise NotFound(
-                    f"no {kind.value} {silence_id} is active or to come: it may be over already"
+                    f"no {kind.value} {silence_id} is active or planned: it may be over already"
                 )
             self._note(connection, silence, _ENDED[kind], by)
         return silence
@@ -228,7 +228,7 @@ class Silences(ApplicationSubject):
                 time_for_programs("endedAt", lambda each: each.ended_at),
                 for_programs("endedBy", lambda each: each.ended_by or None),
             ),
-            f"No {kind.value} is active or to come.",
+            f"No {kind.value} is active or planned.",
         )
 
     def _note(self, connection: Connection, silence: Silence, action: Action, by: Actor) -> None:

@@ -109,10 +109,10 @@ REMEDIES: Final = {
         "the connection to it."
     ),
     FailureKind.THROTTLED: (
-        "It asks for fewer calls: lengthen the periods under [poll], or raise the plan."
+        "It wants fewer calls: lengthen the periods under [poll], or get a larger plan."
     ),
-    FailureKind.REFUSED: "Look at its address, at its key, and at what the key is allowed to ask.",
-    FailureKind.UNREADABLE: "What answers there is not this API: look at the address.",
+    FailureKind.REFUSED: "Check its address, its key, and what the key may ask.",
+    FailureKind.UNREADABLE: "Another program answers there: check the address.",
 }
 """What to do about a lasting failure."""
 
@@ -204,7 +204,7 @@ def _last_answer(state: EndpointState, now: datetime, *, is_left: bool) -> str:
         since = "" if state.failing_since is None else moment(state.failing_since)
         if is_left:
             return f"{_silence(state, since)}: {state.failure.message}; {_TRIED}"
-        return f"did not answer at {since}" if since else "did not answer last"
+        return f"did not answer at {since}" if since else "did not answer lately"
     if state.answered_at is None:
         return "has not been asked yet"
     return f"answered {age(state.answered_at, now)}"
@@ -255,8 +255,8 @@ class NetworkHealth(Struct, frozen=True):
         ]
         if found and exclusion is not None and exclusion.failure is not None:
             found.append(
-                "The exclusion API does not answer, so its circuit is open: one request goes out "
-                "every 15 s at most, and after the first answer everything that is due."
+                "The exclusion API does not answer: one request tries it "
+                "every 15 s at most; after the first answer, all that are due follow."
             )
         return found
 

@@ -49,7 +49,7 @@ from dashboard.wiring.trials import recipients_to_try, send_trial
 _COMMANDS: Final = {
     "incidents": "List open incidents: state, since when, how many changes, who owns it.",
     "acknowledge": "Acknowledge INCIDENT as yours; the first digits of its id are enough.",
-    "unacknowledge": "Stop owning INCIDENT, or several: each is unacknowledged then.",
+    "unacknowledge": "Unacknowledge INCIDENT, or several; nobody owns them then.",
     "hand-over": "Hand INCIDENT over to another person; a recipient of that name is notified.",
     "resolve": "Resolve INCIDENT; later changes open a new incident.",
     "test-send": "Send a test message now, and show what the server answers, step by step.",
@@ -71,7 +71,7 @@ _MODULES: Final = {"alerts": "incidents acknowledge unacknowledge hand-over reso
     "--tx",
     "tx_hashes",
     type=options.HASH_RANGE,
-    help="Only those about this transaction, or whose hash begins so.",
+    help="Only those about this hash, or about hashes that begin with it.",
 )
 @options.search(help="Only those that hold this text, as on the page Alerts.")
 @options.within
@@ -225,12 +225,12 @@ def _trial_form(tried: TriedRecipient, stages: list[Stage]) -> Json:
 
 _incident = click.argument("incident", metavar="INCIDENT")
 _incidents = click.argument("incident", metavar="INCIDENT...", nargs=-1, required=True)
-_note = click.option("--note", default="", help="What to know about it.")
+_note = click.option("--note", default="", help="A note in its story.")
 
 
 @click.command()
 @options.network
-@click.option("--resolved", "with_resolved", is_flag=True, help="Also those that are resolved.")
+@click.option("--resolved", "with_resolved", is_flag=True, help="Include resolved incidents.")
 @options.limit
 @output
 def incidents(*, network_text: str | None, with_resolved: bool, limit: int, output: Output) -> None:
@@ -271,7 +271,7 @@ def acknowledge(*, incident: Sequence[str], note: str, name: str | None, as_json
 @options.by
 @as_json
 def unacknowledge(*, incident: Sequence[str], note: str, name: str | None, as_json: bool) -> None:
-    """Stop owning INCIDENT, or several: each is unacknowledged then."""
+    """Unacknowledge INCIDENT, or several; nobody owns them then."""
 
     def change(ask: Incidents, ids: Sequence[UUID], by: Actor) -> Sequence[IncidentResponse]:
         if len(ids) > 1:

@@ -36,7 +36,7 @@ def audit(
     limit: int,
     output: Output,
 ) -> None:
-    """List who did what from where: to people, keys, rules, transactions, or the store.
+    """List who changed people, keys, rules, transactions or the store, and from where.
 
     Nothing is removed from the log before `keep_audit_log` of [store] is over. The actor is the
     name that a person gave; without one it is the system user for a command, and "pages" for the

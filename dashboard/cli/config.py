@@ -109,8 +109,8 @@ def show(*, as_json: bool) -> None:
 
 @config.command("set")
 @click.argument("values", metavar="NAME=VALUE...", nargs=-1)
-@click.option("--password-file", type=FILE, help="Holds the mail server's password; - is input.")
-@click.option("--reset", "unset", metavar="NAME", multiple=True, help="As in the files again.")
+@click.option("--password-file", type=FILE, help="File with the mail password; - is input.")
+@click.option("--reset", "unset", metavar="NAME", multiple=True, help="Reset to the file value.")
 @by
 @as_json
 def set_(
@@ -138,7 +138,7 @@ def set_(
         found = {each.name: each for each in ask.all()}
     names = [each for each in wanted if each in found]
     forms: list[Json] = [choosable_form(found[each]) for each in names]
-    unchanged = () if changed or _PASSWORD in wanted else ("Nothing had to change.",)
+    unchanged = () if changed or _PASSWORD in wanted else ("No change was needed.",)
     lines = (f"{each} = {value_text(found[each].value)} ({found[each].source})" for each in names)
     answer({"chosen": forms}, *lines, *unchanged, as_json=as_json)
 

@@ -30,12 +30,10 @@ from dashboard.wiring.store import chosen_here, use_replica
 
 
 @click.command()
-@click.option(
-    "--exit-code", is_flag=True, help=f"End with status {FOUND} where something is wrong."
-)
+@click.option("--exit-code", is_flag=True, help=f"Exit status {FOUND} if something is wrong.")
 @options.as_json
 def doctor(*, exit_code: bool, as_json: bool) -> None:
-    """Name what is wrong with this installation, each with its remedy.
+    """List what is wrong with this installation, and the remedies.
 
     First this machine: settings, files, disk, ports, clock, the servers of networks and of mail.
     Then the same as the page Health: worker, sources, storage, recipients and notifications. No

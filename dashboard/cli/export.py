@@ -29,13 +29,13 @@ _STANDARD_OUTPUT: Final = "-"
 @click.command()
 @click.argument("kind", type=click.Choice(KINDS))
 @click.option(
-    "--to", "target", required=True, metavar="FILE", help="Where to; - is standard output."
+    "--to", "target", required=True, metavar="FILE", help="Output file; - is standard output."
 )
 @click.option(
     "--format",
     "format_name",
     type=click.Choice([each.value for each in Format]),
-    help="By default what FILE ends in, or csv.",
+    help="Default: the ending of FILE, or csv.",
 )
 @options.network
 @options.within
@@ -50,7 +50,7 @@ def export(
     until: datetime | None,
     force: bool,
 ) -> None:
-    """Write everything that is stored of one kind into a file.
+    """Write all stored data of one kind to a file.
 
     Every version of a rejection with its raw reason, every fee as a whole number of wei, every time
     in UTC. The file appears when it is complete. Nothing needs to be stopped.

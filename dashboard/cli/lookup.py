@@ -134,11 +134,11 @@ def _read(here: Installation, text: str) -> Paste:
         paste = Lookups(here.source).find(paste)
     wrong = [f"“{visible(each.text, _SHOWN)}” {each.why}" for each in paste.wrong]
     if not paste.hashes:
-        raise InputError(wrong[0] if wrong else "what was given holds no transaction hash")
+        raise InputError(wrong[0] if wrong else "the input holds no transaction hash")
     for each in filter(None, (*wrong[:_MOST_NAMED], paste.left_out)):
         warn(each)
     if len(wrong) > _MOST_NAMED:
-        warn(f"and {len(wrong) - _MOST_NAMED:,} more that are no transaction hash")
+        warn(f"and {len(wrong) - _MOST_NAMED:,} more that are not transaction hashes")
     return paste
 
 
@@ -203,14 +203,14 @@ def shares() -> None:
 @shares.command()
 @click.argument("tx_hash", metavar="HASH", type=Parsed("hash", TxHash.parse))
 @lasting(LONGEST_SHARE, "7d")
-@options.case_id(help="The case, for the text.")
+@options.case_id(help="The case id for the text.")
 @as_json
 def create(*, tx_hash: TxHash, lasts: timedelta, case_id: str, as_json: bool) -> None:
     """Create a link and print it this one time."""
     with open_installation() as here:
         sharing = Sharing(here.source)
         link, address = sharing.share(tx_hash, lasts, here.user(), case_id)
-    said = f"It is link {link.link_id}; end it with `linewatch shares revoke {link.link_id}`."
+    said = f"This is link {link.link_id}; revoke it with `linewatch shares revoke {link.link_id}`."
     answer({**SHARE_LINKS.form(link), "link": address}, address, said, as_json=as_json)
 
 

@@ -87,7 +87,7 @@ _COMMANDS: Final = {
     "serve": "Serve the exclusion RPC and the gas API.",
     "devnet": "Run the embedded simulated chain.",
     "pages": "Serve the pages.",
-    "doctor": "Name what is wrong with this installation, each with its remedy.",
+    "doctor": "List what is wrong with this installation, and the remedies.",
     "ready": "Check that ROLES of this machine are ready, for health checks; status 1 if not.",
     "reload": "Make `linewatch up` reload its settings; fails if it cannot use them.",
     "migrate": "Upgrade the store's schema to this version; creates the store if there is none.",
@@ -104,7 +104,7 @@ _COMMANDS: Final = {
     "senders": "Watch every rejection of an address that nodes report to our own serve.",
     "rejections": "List the stored rejections.",
     "fees": "Show the current fees of the networks, or with --since the base fee over time.",
-    "alerts": "List open incidents and notifications, or act on them by a command below.",
+    "alerts": "List present conditions and notifications, or act on incidents by a command below.",
     "resend": "Send the dead notification NOTIFICATION_ID again, or all to an address.",
     "rules": "Define which changes people are notified of, who gets them and how urgent they are.",
     "recipients": "List who gets messages, verify addresses, turn them off or on, set hours.",
@@ -114,8 +114,8 @@ _COMMANDS: Final = {
     "people": "Invite people to sign in to the pages, give them roles, and end their sessions.",
     "shares": "Share the outcome of one transaction by a link, list the links, and revoke one.",
     "tokens": "Create, list and revoke the tokens with which programs use the management API.",
-    "audit": "List who did what from where: to people, keys, rules, transactions, or the store.",
-    "export": "Write everything that is stored of one kind into a file.",
+    "audit": "List who changed people, keys, rules, transactions or the store, and from where.",
+    "export": "Write all stored data of one kind to a file.",
     "store": "Measure the store: how large it is, how much it grows a day, when its disk is full.",
     "demo-history": "Fill a store with a simulated year.",
     "config": "Check the configuration, show and try it, and import or export what people made.",
@@ -147,7 +147,7 @@ _ROLES: Final = frozenset(_MODULES["run"].split())
     "--server",
     envvar="LINEWATCH_SERVER",
     metavar="URL",
-    help="Run the command at the installation whose pages are there. The token for it comes from "
+    help="Run the command at the installation that serves its pages at URL. The token comes from "
     "LINEWATCH_TOKEN or the keyring.",
 )
 def linewatch(*, server: str | None) -> None:

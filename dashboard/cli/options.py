@@ -88,7 +88,7 @@ def _moment(text: str, counted: Callable[[timedelta], datetime], form: str) -> d
         pass
     found = written_moment(text)
     if found is None:
-        raise InputError(f"{shorten(text)} is no time: write {form}")
+        raise InputError(f"{shorten(text)} is not a time: write {form}")
     return found
 
 
@@ -173,7 +173,7 @@ def _once(_: click.Context, parameter: click.Parameter, given: tuple[str, ...]) 
     """Return the one value; click itself would silently take the last of several."""
     if len(given) > 1:
         raise click.BadParameter(
-            f"{shorten(given[1])} comes second: give one only", None, parameter
+            f"{shorten(given[1])} is the second one: give one only", None, parameter
         )
     return given[0] if given else None
 
@@ -215,7 +215,7 @@ def lasting(most: timedelta, usual: str) -> Callable[[Command], Command]:
 
 
 exit_code = click.option(
-    "--exit-code", "sets_exit_status", is_flag=True, help="End with status 3 if something is found."
+    "--exit-code", "sets_exit_status", is_flag=True, help="Exit status 3 if something is found."
 )
 
 
@@ -228,9 +228,9 @@ def within(command: Command) -> Command:
         return command(**given)
 
     since = click.option(
-        "--since", type=MOMENT, help="Not before this time, or this long ago: 24h, 7d."
+        "--since", type=MOMENT, help="From this time on, or from this long ago: 24h, 7d."
     )
-    until = click.option("--until", type=MOMENT, help="Not after this time.")
+    until = click.option("--until", type=MOMENT, help="Up to this time.")
     return cast("Command", since(until(checked)))
 
 
@@ -251,7 +251,7 @@ def chosen(text: str | None, profiles: tuple[NetworkProfile, ...]) -> NetworkPro
         if text.casefold() == profile.name.casefold() or text == str(profile.network_id):
             return profile
     known = ", ".join(f"{profile.name} ({profile.network_id})" for profile in profiles) or "none"
-    raise InputError(f"{shorten(text)} is no network of this installation: {known}")
+    raise InputError(f"{shorten(text)} is not a network of this installation: {known}")
 
 
 def chosen_ones(

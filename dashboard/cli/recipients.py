@@ -21,7 +21,7 @@ from dashboard.errors import InputError
 
 _address = click.argument("address")
 _channel = click.option(
-    "--channel", default=MAIL, show_default=True, help="Whose address it is, as in [channels]."
+    "--channel", default=MAIL, show_default=True, help="The channel of the address."
 )
 
 
@@ -70,9 +70,7 @@ def verify(*, address: str, code: str | None, name: str | None) -> None:
 @recipients.command("set")
 @_address
 @_channel
-@click.option(
-    "--time-zone", help="Of its hours and the times in its messages; empty: as in [mail]."
-)
+@click.option("--time-zone", help="Time zone of its hours and messages; empty: as in [mail].")
 @click.option(
     "--active",
     metavar="SPAN",
@@ -83,9 +81,9 @@ def verify(*, address: str, code: str | None, name: str | None) -> None:
 @click.option(
     "--digest",
     metavar="TIME",
-    help='What happened, every "daily 08:00" or "weekly mon 08:00", by mail.',
+    help='When to mail a digest: "daily 08:00" or "weekly mon 08:00".',
 )
-@click.option("--no-digest", is_flag=True, help="No digest any more.")
+@click.option("--no-digest", is_flag=True, help="Stop the digest.")
 @options.by
 def set_(
     *,

@@ -40,7 +40,7 @@ _FARTHEST = timedelta(days=3660)
     type=options.duration_up_to(_LONGEST),
     default="60s",
     show_default=True,
-    help="Within how long.",
+    help="Length of the storm.",
 )
 @click.option(
     "--at",

@@ -35,7 +35,7 @@ from dashboard.domain.rejections.search import HashRange
     "--tx",
     "tx_hashes",
     type=options.HASH_RANGE,
-    help="Only the versions of this transaction, or of those whose hash begins so.",
+    help="Only those of this hash, or of hashes that begin with it.",
 )
 @options.label(help="Only those of transactions that are tracked with this label.")
 @options.search(help="Only those that hold these words, as on the page Rejections.")

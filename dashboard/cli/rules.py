@@ -55,7 +55,7 @@ _set = click.option(
     "settings",
     metavar="KEY=VALUE",
     multiple=True,
-    help="What the rule says, such as severity=critical or modules=HUB,ADD; repeatable.",
+    help="A setting of the rule, such as severity=critical or modules=HUB,ADD; repeatable.",
 )
 
 
@@ -146,7 +146,7 @@ def add(*, name: str, settings: tuple[str, ...], dry_run: bool, as_json: bool) -
 @rules.command(epilog="\b\nlinewatch rules edit busy --set severity=warning --unset recipients")
 @click.argument("name")
 @_set
-@click.option("--unset", metavar="KEY", multiple=True, help="Use the default again; repeatable.")
+@click.option("--unset", metavar="KEY", multiple=True, help="Reset KEY to its default; repeatable.")
 @_dry_run
 @as_json
 def edit(
@@ -266,7 +266,7 @@ def _tell(
     if not found:
         say("Nothing changes.")
     elif dry_run:
-        say("Nothing was changed yet: this is what would be.")
+        say("Dry run: nothing was changed.")
     for line in _warnings(here):
         warn(line)
 

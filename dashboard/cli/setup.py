@@ -146,11 +146,11 @@ class Step(Struct, frozen=True):
 @click.option("--smtp-host", help="The mail server; none: mails are files.")
 @click.option("--smtp-port", type=_PORT, help="Its port; 587 by default.")
 @click.option("--security", type=_SECURITY, help="How the connection to it is protected.")
-@click.option("--username", help="Who logs in there; empty: nobody.")
+@click.option("--username", help="Its user name; empty: no login.")
 @click.option("--password", help="The password, as env:NAME or file:/path.")
 @click.option("--to", help="Who gets alerts; addresses with commas between.")
 @click.option("--sender", help="The address from which mails come.")
-@click.option("--sign-in", type=_SIGN_IN, help="Who opens the pages: nobody signs in by default.")
+@click.option("--sign-in", type=_SIGN_IN, help="How people sign in; by default, nobody has to.")
 @click.option("--public-url", help="Where people open the pages, for links in mails.")
 @click.option("--issuer-url", help="The OpenID Connect provider.")
 @click.option("--client-id", help="Our client id there.")
@@ -224,7 +224,7 @@ def _refuse(wrong: Sequence[str], failed: Sequence[str] = ()) -> NoReturn:
 
 def _ask_networks(dialog: Dialog) -> Table:
     if dialog.is_on_terminal and not dialog.earlier:
-        say("What is to be watched?")
+        say("What do you want to watch?")
         say(f"  {_SIMULATED:<17} A simulated chain on this machine, to try Linewatch")
         for name in preset_names():
             say(f"  {name:<17} {preset_title(name)}")

@@ -33,7 +33,7 @@ time_zone = click.option(
     "--time-zone",
     "zone",
     default="",
-    help="Where the hours of --every are meant; by default as in [mail].",
+    help="Time zone of the --every hours; by default as in [mail].",
 )
 
 
@@ -57,7 +57,7 @@ def planned(command: Command) -> Command:
         time_zone,
         click.option("--reason", default="", help="Why; shown wherever this is listed."),
         options.by,
-        click.option("--all", "covers_all", is_flag=True, help="Yes, it matches every change."),
+        click.option("--all", "covers_all", is_flag=True, help="Confirm that it matches all."),
     )
     for each in reversed(parameters):
         command = each(command)
@@ -86,11 +86,10 @@ def _end_of(starts_at: datetime, given: Mapping[str, Any]) -> datetime:
     length: timedelta | None = given["length"]
     if given["spans"] and ends_at is None:
         raise InputError(
-            "say with --until when the weekly hours come for the last time, "
-            "such as 2027-03-01T00:00Z or 90d"
+            "say with --until when the weekly hours end, such as 2027-03-01T00:00Z or 90d"
         )
     if given["zone"] and not given["spans"]:
-        raise InputError("--time-zone is that of weekly hours: give --every as well")
+        raise InputError("--time-zone needs weekly hours: give --every as well")
     if ends_at is not None and length is None:
         return ends_at
     if length is None or ends_at is not None:
@@ -166,7 +165,7 @@ def _commands(group: click.Group, kind: SilenceKind, does: Mapping[str, str], ep
             _print_one(ask, ask.end(kind, number, who), who.at, as_json=as_json)
 
     @group.command("list", help=does["list"])
-    @click.option("--expired", "with_expired", is_flag=True, help="Also those that are over.")
+    @click.option("--expired", "with_expired", is_flag=True, help="Include those that are over.")
     @output
     def list_(*, with_expired: bool, output: Output) -> None:
         with open_installation() as here:
@@ -182,7 +181,7 @@ _commands(
     {
         "add": "Silence the changes that match every MATCHER.",
         "end": "End the silence NUMBER now; `linewatch silences list` shows the numbers.",
-        "list": "List the silences that are active or to come, the first to end first.",
+        "list": "List active and planned silences, the first to end first.",
     },
     "linewatch silences add module=HUB network=mainnet --for 8h --reason 'known, #123'\n"
     "linewatch silences add stage=RPC sender!=0x… --until 2026-11-21T08:00+01:00 --reason deploy",
@@ -194,7 +193,7 @@ _commands(
         "add": "Plan a window for the changes that match every MATCHER.",
         "end": "End the window NUMBER now, or cancel it; `linewatch maintenance list` shows the "
         "numbers.",
-        "list": "List the windows that are active or to come, the first to end first.",
+        "list": "List active and planned windows, the first to end first.",
     },
     "linewatch maintenance add network=mainnet --from 2026-11-21T22:00Z --for 2h "
     "--reason 'upgrade of the nodes'\n"

@@ -139,7 +139,7 @@ def rebuild(*, as_json: bool) -> None:
     lines = [f"The {name} were wrong and were rebuilt." for name in done.names]
     if done.left:
         lines.append(f"{done.left:,} that are wrong stay as they are: `linewatch verify` says why.")
-    nothing = () if done.names else ("Nothing that can be rebuilt is wrong.",)
+    nothing = () if done.names else ("All derived data is correct.",)
     form: Json = {"rebuilt": [*done.names], "left": done.left}
     answer(form, *nothing, *lines, as_json=as_json)
 
@@ -220,8 +220,8 @@ _FROM_VARIABLE: Final = "env:"
 @click.option(
     "--force",
     is_flag=True,
-    help="Become the installation of the backup, if it is of another; restore also where the "
-    "store says that it was moved away.",
+    help="Restore even if the backup is of another installation, which this one becomes, or the "
+    "store was moved away.",
 )
 @options.as_json
 def restore(*, file: Path, force: bool, as_json: bool) -> None:

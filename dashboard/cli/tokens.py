@@ -66,7 +66,7 @@ def create(
         limits = frozenset(subjects) or None
         made = Tokens(here.source).create(name, Role(role), lasts, here.user(), limits, person)
     token, secret = made.token, made.secret.reveal()
-    whose = "" if token.person is None else f" It is that of {token.person}."
+    whose = "" if token.person is None else f" It belongs to {token.person}."
     answer(
         {"token": secret, **TOKENS.form(token)},
         f"The token {name}, shown only now:",

@@ -61,13 +61,13 @@ def check_budgets(settings: Settings) -> Iterator[Remark]:
                 yield ("networks", name, *path, "budget"), f"{message}are {known}"
     for name, each in settings.budgets.items():
         if each.requests_at_once == 1 and each.reserve:
-            message = "is 1, so that look-ups have no place beside polls: write 2, or reserve = 0"
+            message = "is 1, which leaves look-ups no room beside polls: write 2, or reserve = 0"
             yield ("budgets", name, "requests_at_once"), message
         unknown = [method for method in each.credits if bare_method(method) not in METHODS]
         for method in unknown:
             near = get_close_matches(bare_method(method), METHODS, n=1)
             hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(METHODS)}"
-            yield ("budgets", name, "credits", method), f"is no method that is asked: {hint}"
+            yield ("budgets", name, "credits", method), f"is not a method of Linewatch: {hint}"
         if not unknown:
             yield from _check_plan(settings, each.budget(name))
 

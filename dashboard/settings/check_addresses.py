@@ -216,9 +216,9 @@ def _check_endpoint(
 def _check_websocket(endpoint: EndpointSettings, url: str, path: SettingPath) -> Iterator[Remark]:
     own = (*path, "websocket_url")
     if not url.startswith(_WEBSOCKET_SCHEME) or host_of(url) is None:
-        yield own, "is no whole address that begins with wss:// or ws://: write one"
+        yield own, "is not a complete address: begin with wss:// or ws://"
     elif endpoint.url.reveal().startswith(_WEBSOCKET_SCHEME):
-        yield own, "stands beside a url that is one itself: leave it out, or give url an https one"
+        yield own, "conflicts with url, which is one itself: remove it, or give url an https one"
 
 
 _CLEAR: Final = ("http://", "ws://")

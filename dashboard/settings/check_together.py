@@ -88,14 +88,14 @@ def _check_store(store: StoreSettings) -> Iterator[Remark]:
     """Report data that would be deleted while it is needed, and a replica that cannot be one."""
     if store.read_url.reveal() and not store.url.reveal().startswith("postgresql"):
         message = (
-            "names a replica, and store.url no PostgreSQL server that it could be one of: "
+            "names a replica, but store.url is not a PostgreSQL server: "
             "set store.url to the address of the primary, or leave both out"
         )
         yield ("store", "read_url"), message
     if store.read_lag < _SHORTEST_LAG:
         yield (
             ("store", "read_lag"),
-            "is too short to find out in time: give the replica at least 1s",
+            "is too short: give the replica at least 1s",
         )
     for name, (least, why) in _SHORTEST.items():
         length = getattr(store, name).length
@@ -149,7 +149,7 @@ def _check_policy(fees: FeePolicy, section: SettingPath) -> Iterator[Remark]:
     for name in _LEVELS:
         level: LevelPolicy = getattr(fees, name)
         if level.min_wait > level.max_wait:
-            yield (*section, name, "min_wait"), "is longer than max_wait: exchange the two"
+            yield (*section, name, "min_wait"), "is longer than max_wait: swap the two"
     for below, above in pairwise(_LEVELS):
         for key in ("reward_percentile", "priority_fee_floor", "base_fee_share"):
             if getattr(getattr(fees, below), key) > getattr(getattr(fees, above), key):
@@ -274,7 +274,7 @@ def _check_limits_end(name: str, network: NetworkSettings) -> Iterator[Remark]:
         return
     path = ("networks", name, "line_limits_end_block")
     if network.line_limits_end is not None:
-        yield path, "stands beside line_limits_end: say when line limits end in one of the two"
+        yield path, "conflicts with line_limits_end: remove one of the two"
     if not network.all_nodes:
         yield path, "needs a node that says when the block comes: add node, or set line_limits_end"
 

@@ -58,7 +58,7 @@ def check_dkim(mail: MailSettings) -> Iterator[Remark]:
         )
         yield ("mail", "dkim_selector"), message
     if mail.dkim_selector and not mail.dkim_key_file:
-        yield ("mail", "dkim_selector"), "is without effect: set mail.dkim_key_file as well"
+        yield ("mail", "dkim_selector"), "has no effect: set mail.dkim_key_file as well"
     try:
         if mail.dkim_key_file:
             read_dkim_key(mail.dkim_key_file)

@@ -131,7 +131,7 @@ def _length(text: object, most: timedelta = LONGEST) -> timedelta | None:
     except InputError as error:
         raise ValueError(str(error)) from error
     if length is not None and not length:
-        msg = f"{text} is no time at all; write more than none, such as 250ms or 4s"
+        msg = f"{text} is too short; write more than zero, such as 250ms or 4s"
         raise ValueError(msg)
     return length
 
@@ -139,7 +139,7 @@ def _length(text: object, most: timedelta = LONGEST) -> timedelta | None:
 def parse_size(text: object) -> ByteSize:
     """Read a size above zero; ValueError says what is expected."""
     if not (size := parse_free_space(text)):
-        msg = f"{text} has room for nothing; write more than none, such as 64kB or 1MB"
+        msg = f"{text} is too small; write more than zero, such as 64kB or 1MB"
         raise ValueError(msg)
     return ByteSize(size)
 
@@ -215,7 +215,7 @@ def zone_of(name: str) -> tzinfo:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:
         raise SettingsError(
-            f"is {shorten(name)}, which is no time zone: write one such as Europe/Zurich or UTC"
+            f"is {shorten(name)}, which is not a time zone: write one such as Europe/Zurich or UTC"
         ) from error
 
 
@@ -244,7 +244,7 @@ def network_of(text: str) -> IPv4Network | IPv6Network:
         network = ipaddress.ip_network(text)
     except ValueError:
         msg = (
-            f"{shorten(text)}, which is no network: write an address such as 10.0.0.5, or "
+            f"{shorten(text)}, which is not a network: write an address such as 10.0.0.5, or "
             "a network such as 10.0.0.0/24"
         )
         raise ValueError(msg) from None

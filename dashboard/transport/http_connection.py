@@ -39,7 +39,7 @@ _LONGEST_PIPELINE: Final = 200
 _CLOSE: Final = (b"connection", b"close")
 _TOO_MANY: Final = (503, "Too many connections are open: try again later.")
 _LARGE_HEAD: Final = (431, "The head of the request is too large.")
-_TOO_SLOW: Final = (408, "The request did not come in time.")
+_TOO_SLOW: Final = (408, "The request timed out.")
 _PHRASES: Final = {
     408: "Request Timeout",
     431: "Request Header Fields Too Large",

@@ -72,7 +72,7 @@ def _answer(host: str, response: httpx.Response, ends_at: float) -> bytes:
         place = urlsplit(response.headers.get("location", ""))
         where = visible(f"{place.scheme}://{place.netloc.rpartition('@')[2]}", 200)
         raise UpstreamRefused(
-            f"{host} sends on to {where}, where the token does not go: give that address with "
+            f"{host} redirects to {where}, where the token does not go: give that address with "
             "--server if you trust it"
         )
     limit = _LARGEST_ANSWER if response.is_success else _LARGEST_PROBLEM

@@ -33,7 +33,7 @@ class SharedCases(LinkPages):
         shown = await run_in_threadpool(application.current().sharing.shown, secret)
         if shown is None:
             said = "It has expired or was revoked: ask for a new one."
-            return notice(404, "This link shows nothing", said)
+            return notice(404, "This link has ended", said)
         return HTMLResponse(_page(shown))
 
 

@@ -46,7 +46,7 @@ _QUESTIONS: Final = {
         "Acknowledge",
     ),
     LinkPurpose.SILENCE: (
-        "Silence what this incident is about?",
+        "Silence this incident?",
         "Nobody is notified of it, or of anything like it, until the silence ends.",
         "Silence",
     ),
@@ -139,7 +139,7 @@ def _facts(subject: LinkSubject) -> Markup:
     """Say what a silence covers or what else is acknowledged, and what was rejected last."""
     rows = []
     if subject.preview:
-        rows.append(("What it covers", visible(subject.preview, 600)))
+        rows.append(("Covers", visible(subject.preview, 600)))
     if subject.last:
         name = "Transaction" if subject.changes == 1 else "Latest"
         rows.append((name, visible(subject.last, 600)))

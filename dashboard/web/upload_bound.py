@@ -62,7 +62,7 @@ class UploadBound:
             async with asyncio.timeout(self._limits.longest.total_seconds()):
                 await self._app(scope, receive, send)
         except TimeoutError:
-            await PlainTextResponse("The upload did not come in time.", 408)(scope, receive, send)
+            await PlainTextResponse("The upload timed out.", 408)(scope, receive, send)
         finally:
             self._coming[match["session"]] -= length
             self._coming += Counter()  # drops sessions that upload nothing any more

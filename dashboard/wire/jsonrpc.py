@@ -82,7 +82,7 @@ def store_rpc_error(error: StoreError) -> RpcError:
     if isinstance(error, StoreUnavailable):
         remedy = "The store cannot be used now, and nothing was saved: try again later"
     else:
-        remedy = "The store cannot be used until its operator mends it, and nothing was saved"
+        remedy = "The store cannot be used until its operator repairs it, and nothing was saved"
     return RpcError.server_error(remedy)
 
 

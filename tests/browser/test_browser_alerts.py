@@ -39,7 +39,7 @@ def test_first_incident_is_acknowledged_with_a_name_and_taken_back(page: Page, s
     expect(page.get_by_text("is acknowledged by Ada")).to_be_visible()
     expect(page.get_by_role("button", name="Undo")).to_be_focused()
     page.keyboard.press("Enter")
-    expect(page.locator(".st-key-done")).to_contain_text("It is as it was before")
+    expect(page.locator(".st-key-done")).to_contain_text("Undone")
     expect(first).to_contain_text("unassigned")
 
 

@@ -235,9 +235,9 @@ def test_wrong_parameters_are_told_and_ignored(page: Page, site: str) -> None:
     visit(page, f"{site}/fees?range=7d&<b>colour=red&network=nowhere&as=Table")
 
     told = page.locator("p", has_text="Part of the address was ignored:")
-    expect(told).to_contain_text("7d is no choice for range here")
-    expect(told).to_contain_text("<b>colour is no parameter of this page")
-    expect(told).to_contain_text("nowhere is no choice for network here")
+    expect(told).to_contain_text("7d is not an option of range here")
+    expect(told).to_contain_text("<b>colour is not a parameter of this page")
+    expect(told).to_contain_text("nowhere is not an option of network here")
     expect(told).not_to_contain_text("Table")
 
 

@@ -88,7 +88,7 @@ def test_texts_of_pages_mails_commands_and_documents_are_collected(
     assert {"Newest rejections", "Open incidents", "30 days"} <= said  # a page
     assert "Every rejection of a watched sender is tracked automatically." in said  # its markup
     assert {"acknowledged", "gas API", "ROWS"} <= said  # states, headings of tables
-    assert any("Put off what can wait" in each for each in said)  # a mail
+    assert any("Wait if you can" in each for each in said)  # a mail
     assert any(each.startswith("List open incidents:") for each in said)  # a command
     assert "--json and --csv exclude each other: choose one" in said  # its mistakes
     assert any("This is an automatic message" in each for each in said)  # a template

@@ -190,10 +190,10 @@ def test_exit_code_tells_a_script_whether_something_was_found(
     ("arguments", "remedy"),
     [
         (("lookup",), "needs a transaction hash"),
-        (("lookup", ""), "what was given holds no transaction hash"),
+        (("lookup", ""), "the input holds no transaction hash"),
         (("lookup", "0x12\x1b"), "a transaction hash has 64"),
         (("lookup", str(a_hash()), "--network", "nope"), "devnet (424242)"),
-        (("fees", "--network", "devnet", "--network", "x"), "'x' comes second: give one only"),
+        (("fees", "--network", "devnet", "--network", "x"), "'x' is the second one: give one only"),
         (("track", "--file", "/nowhere"), "cannot be read"),
         (("track", str(a_hash()), "--attempted-at", "soon"), "write it as 2026-11-20T12:00:00Z"),
         (("track", str(a_hash()), "--label", "x" * 81), "it has 81 characters: write at most 80"),

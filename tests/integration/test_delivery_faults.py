@@ -118,7 +118,7 @@ def test_line_that_opens_after_the_deadline_is_not_used() -> None:
         (hang_up_after_the_final_dot, "closed the connection"),
         (cut_the_last_answer, "closed the connection"),
         (refuse_to_listen, "answered 554 no valid recipients"),
-        (speak_http, "what answers is no mail server: “/1.1 400 Bad Request”; check host and port"),
+        (speak_http, "this is not a mail server: “/1.1 400 Bad Request”; check host and port"),
     ],
 )
 def test_rude_server_keeps_the_message_pending(behaviour: Rudeness, complaint: str) -> None:

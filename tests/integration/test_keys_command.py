@@ -54,7 +54,7 @@ def test_list_tells_keys_of_the_settings_and_of_the_store(installation: Installa
         (("create", "node"), "a key is called node already"),
         (("create", "wallets"), "wallets is a key of the settings"),
         (("create", "a/b"), "'a/b' cannot name a key"),
-        (("create", "x", "--network", "6"), "'6' is no network of this installation: mine (5)"),
+        (("create", "x", "--network", "6"), "'6' is not a network of this installation: mine (5)"),
         (("create", "x", "--method", "eth_call"), "'eth_call' is no method: choose from"),
         (("create", "x", "--rate", "fast"), "such as 50/s or 600/m, or none"),
         (("create", "x", "--burst", "0"), "'0' is no burst"),

@@ -56,7 +56,7 @@ def test_file_is_imported_exported_and_logged(installation: Installation, tmp_pa
     audit = json.loads(installation.run("audit", "--action", "add-rule", "--json").stdout)
 
     assert planned.stdout.startswith("+ hub is added\n    kind = rejected")
-    assert planned.stdout.endswith("Nothing was changed yet: this is what would be.\n")
+    assert planned.stdout.endswith("Dry run: nothing was changed.\n")
     assert "rules.disk" in before
     assert next(each["name"] for each in imported["changes"]) == "hub"
     assert "networks = [" in exported

@@ -48,7 +48,7 @@ def test_silence_is_made_listed_and_ended_on_record(installation: Installation) 
     assert "module=HUB, network=devnet" in table
     assert "\x1b" not in table
     assert ended.stdout.startswith("Silence 1: module=HUB, network=devnet, from ")
-    assert (again.returncode, "no silence 1 is active or to come" in again.stderr) == (2, True)
+    assert (again.returncode, "no silence 1 is active or planned" in again.stderr) == (2, True)
     assert [each["action"] for each in audit[:2]] == ["end-silence", "silence"]
     assert audit[1]["actor"] == "Ada"
     assert audit[1]["details"]["reason"] == HOSTILE
@@ -94,7 +94,7 @@ def test_weekly_window_says_when_it_comes_next(installation: Installation) -> No
     ("arguments", "said"),
     [
         (("--for", "1h", "--until", "2h"), "say how long with --for"),
-        (("--until", "yesterday"), "is no time: write in how long"),
+        (("--until", "yesterday"), "is not a time: write in how long"),
         (("--until", "2020-01-01"), "is no time"),
         (("--for", "soon"), "is not a duration"),
         (("--for", "90d", "--every", "sun 02:00-04:00"), "say with --until when the weekly hours"),

@@ -266,9 +266,7 @@ def _require(reply: SmtpReply, what: str) -> None:
 
 def _refusal(reply: SmtpReply, what: str) -> str:
     if reply[0] == _NO_CODE:
-        return (
-            f"what answers is no mail server: “{reply_text(reply)}”; check host and port in [mail]"
-        )
+        return f"this is not a mail server: “{reply_text(reply)}”; check host and port in [mail]"
     return f"the mail server refused {what}: {reply_text(reply)}; {_REMEDIES[what]}"
 
 

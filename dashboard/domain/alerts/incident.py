@@ -254,7 +254,7 @@ def _refuse_over(incident: Incident, note: str) -> None:
     if len(note) > LONGEST_NOTE:
         raise InputError(f"the note has {len(note):,} characters: write at most {LONGEST_NOTE}")
     if incident.resolved_at is not None:
-        raise InputError(f"this incident is resolved since {moment(incident.resolved_at)}")
+        raise InputError(f"this incident was resolved on {moment(incident.resolved_at)}")
 
 
 def _refuse_pending(incident: Incident) -> None:

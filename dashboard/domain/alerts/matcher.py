@@ -184,7 +184,7 @@ def parse_matcher(text: str, networks: NetworkNames) -> Matcher:
     name = "" if match is None else match["about"].lower()
     if match is None or name not in {each.value for each in MatchedProperty}:
         raise InputError(
-            f"{shorten(text)} is no matcher: write one of {', '.join(MatchedProperty)}, "
+            f"{shorten(text)} is not a matcher: write one of {', '.join(MatchedProperty)}, "
             "then =, !=, =~ or !~, then the value, such as module=HUB or label=~payroll*"
         )
     if not match["value"]:
@@ -241,7 +241,7 @@ def _word(about: MatchedProperty, text: str) -> str:
 
 def _one_that(is_right: bool, text: str, what: str) -> str:  # noqa: FBT001 - read where it is called
     if not is_right:
-        raise InputError(f"{shorten(text)} is no {what}")
+        raise InputError(f"{shorten(text)} is not a {what}")
     return text
 
 
@@ -255,7 +255,7 @@ def _network_id(text: str, networks: NetworkNames) -> NetworkId:
     if re.fullmatch(r"\d{1,18}", text, re.ASCII):
         return NetworkId(int(text))
     known = ", ".join(f"{name} ({each})" for each, name in networks.items()) or "none"
-    raise InputError(f"{shorten(text)} is no network of this installation: {known}")
+    raise InputError(f"{shorten(text)} is not a network of this installation: {known}")
 
 
 def labels_of(change: ObservedChange, rule: str = "", severity: str = "") -> ChangeLabels:

@@ -177,9 +177,9 @@ def _check_scope(kind: RuleKind, table: Mapping[str, object]) -> Iterator[RuleRe
         if key in table and not about.is_of_rejections:
             yield RuleRemark(key, f"narrows rejections only, and this rule is {kind}: remove it")
     if "pending" in table and not about.is_lasting:
-        yield RuleRemark("pending", f"is for what lasts, and {kind} happens once: remove it")
+        yield RuleRemark("pending", f"is for lasting conditions; {kind} happens once: remove it")
     if "until" in table and about.is_lasting:
-        yield RuleRemark("until", f"is for what happens once, and {kind} lasts: remove it")
+        yield RuleRemark("until", f"is for single events; {kind} lasts: remove it")
     if "keep_firing" in table and about.is_lasting and not about.is_measured:
         yield RuleRemark("keep_firing", _ELSEWHERE)
     if "networks" in table and not about.is_of_networks:

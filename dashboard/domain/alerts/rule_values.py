@@ -86,5 +86,5 @@ def write_moment(at: datetime) -> str:
 def positive_duration(written: object) -> timedelta:
     length = duration(written)
     if not length:
-        raise InputError(f"is {written}, no time at all: write more, or leave the key out")
+        raise InputError(f"is {written}: write more than zero, or leave the key out")
     return length

@@ -196,7 +196,7 @@ def check_request(request: SilenceRequest, now: datetime, *, covers_all: bool = 
             f"{moment(request.starts_at)}: give a later end or an earlier start"
         )
     if request.ends_at <= now:
-        raise InputError(f"the {what} would be over since {moment(request.ends_at)}: end it later")
+        raise InputError(f"the {what} would have ended on {moment(request.ends_at)}: end it later")
     if request.ends_at - request.starts_at > LONGEST_SILENCE:
         raise InputError(
             f"the {what} would last longer than {LONGEST_SILENCE.days} days: end it earlier"
@@ -206,10 +206,10 @@ def check_request(request: SilenceRequest, now: datetime, *, covers_all: bool = 
         and request.weekly.span(max(now, request.starts_at))[0] >= request.ends_at
     ):
         raise InputError(
-            f"the hours {request.weekly} do not come before {moment(request.ends_at)}: end it later"
+            f"the hours {request.weekly} do not fall before {moment(request.ends_at)}: end it later"
         )
     if not request.reason.strip():
-        raise InputError(f"the {what} has no reason: say why, for those who wonder at night")
+        raise InputError(f"the {what} has no reason: say why, for the people on call")
     if len(request.reason) > LONGEST_REASON:
         raise InputError(
             f"the reason has {len(request.reason):,} characters: write at most {LONGEST_REASON}"

@@ -188,6 +188,6 @@ def _clock(minutes: int) -> str:
 
 def _unreadable(text: str) -> str:
     return (
-        f"{shorten(text)} is no span of a week: write days and hours, such as "
+        f"{shorten(text)} is not a weekly span: write days and hours, such as "
         "mon-fri 08:00-18:00 or sat,sun 22:00-06:00"
     )

@@ -135,7 +135,7 @@ class AddressOff(Struct, frozen=True):
     @property
     def reason(self) -> str:
         """Say why nothing is sent to the address."""
-        return f"this address is off since {moment(self.since)}: {self.cause}"
+        return f"this address has been off since {moment(self.since)}: {self.cause}"
 
 
 class SuspectAddress(Struct, frozen=True):

@@ -11,7 +11,7 @@ from dashboard.domain.rejections.reasons import Reason, ReasonKind
 from dashboard.domain.tracking.inclusion import FollowUp
 
 _FILL: Final = (
-    "send another transaction with nonce {nonce}, such as a transfer of zero to the sender itself."
+    "send another transaction with nonce {nonce}, such as a zero-value transfer to the sender."
 )
 _UNKNOWN: Final = (
     "Ask a node which nonce it expects next from this sender (eth_getTransactionCount). If that is "
@@ -20,7 +20,7 @@ _UNKNOWN: Final = (
 _NO_NONCE: Final = (
     "The nonce of this transaction is not known. If later transactions of the sender stay pending, "
     "ask the sender's wallet for the nonce, and send another transaction with it, such as a "
-    "transfer of zero to the sender itself."
+    "zero-value transfer to the sender."
 )
 _STUCK: Final = (
     "At {at} the node expected nonce {nonce} next from this sender. Later transactions are stuck "
@@ -30,9 +30,9 @@ _BEHIND: Final = (
     "At {at} the node expected nonce {next_nonce} next from this sender, so earlier transactions "
     f"are missing. Use the nonces before {{nonce}} first. Then {_FILL}"
 )
-_PASSED: Final = "The sender used nonce {nonce} meanwhile, so nothing is stuck behind it."
+_PASSED: Final = "The sender has used nonce {nonce} since, so nothing is stuck behind it."
 _NOT_FINAL: Final = (
-    "A rejection is not final: the same signed transaction can be sent again and be accepted. "
+    "A rejection is not final: the same signed transaction may be accepted if it is sent again. "
     "Check its receipt before you replace it."
 )
 _REMEMBERED_REASONS: Final = (
@@ -40,7 +40,7 @@ _REMEMBERED_REASONS: Final = (
     "change the transaction before you send it. "
 )
 _AFTER_END: Final = (
-    "The line limits of this network ended on {}. If nothing was sent with this nonce since, send "
+    "The line limits of this network ended on {}. If nothing has used this nonce since, send "
     "the same signed transaction again."
 )
 _AGAINST_END: Final = f"This network has ended its line limits. {FAULT_OF_NODE}"

@@ -42,7 +42,7 @@ PLACEHOLDERS: Final[Mapping[str, str]] = {
     "technical_steps": "what the sender can do next, with the nonce, numbered",
     "stage": "where it was rejected: SEQUENCER, RPC or P2P",
     "rejected_at": "when it was rejected, by the node's clock",
-    "reason": "the reason as the network sent it, its links broken",
+    "reason": "the reason as the network sent it, its links disabled",
     "module": "the prover module that the reason names",
     "count": "lines needed in that module",
     "limit": "lines allowed",

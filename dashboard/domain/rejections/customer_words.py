@@ -21,11 +21,11 @@ _SEND_SAFELY: Final = (
     "a rejected transaction may still be accepted later."
 )
 _FILL_NONCE: Final = (
-    "send another transaction with nonce {nonce}, such as a transfer of zero to the account itself."
+    "send another transaction with nonce {nonce}, such as a zero-value transfer to that account."
 )
 _NONCE_UNKNOWN: Final = (
     "If later transactions of the account stay pending, they wait for this one: send another "
-    "transaction with its nonce, such as a transfer of zero to the account itself."
+    "transaction with its nonce, such as a zero-value transfer to that account."
 )
 _IN_BLOCK: Final = (
     "Look the transaction up in a block explorer. If it is in a block there, it was accepted."
@@ -124,7 +124,7 @@ def _can_change(end: FollowUp | None) -> bool:
 def _no_record(evidence: Evidence, network: str) -> str:
     answered_at = evidence.last_answered_at
     before = "" if answered_at is None else f" in the seven days before {moment(answered_at)}"
-    said = f"No rejection of this transaction by {network} is on record{before}."
+    said = f"{network} has no rejection of this transaction on record{before}."
     since = evidence.failing_since
     silent = "" if since is None else f" No answer has come from {network} since {moment(since)}."
     not_seen = _not_in_a_block(evidence.follow_up)
@@ -136,7 +136,7 @@ def _no_limits(evidence: Evidence, network: str) -> str:
     whose = "this transaction" if evidence.attempted_at else "a transaction sent after that"
     not_seen = _not_in_a_block(evidence.follow_up)
     return (
-        f"There have been no line limits on {network}{since}, so {whose} is not rejected for "
+        f"{network} has had no line limits{since}, so {whose} is not rejected for "
         f"them.{not_seen} That does not prove that it was accepted."
     )
 

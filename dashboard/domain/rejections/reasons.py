@@ -172,7 +172,7 @@ def in_brief(reason: Reason) -> str:
 def module_trouble(kind: ReasonKind, limit: int | None = None) -> str:
     """Say what is wrong with the module of a reason, to follow its name."""
     if kind is ReasonKind.MODULE_UNDEFINED:
-        return "unknown to the limits file"
+        return "missing from the limits file"
     return "over limit 0" if limit == 0 else "over limit"
 
 
@@ -223,11 +223,11 @@ def _explain_over_limit(reason: Reason) -> str:
             f"its limit is 0{source}."
         )
     if limit is None:
-        return f"The transaction needs more lines in the prover module {module} than the limit."
+        return f"The transaction exceeds the line limit of the prover module {module}."
     if count is None:
         return (
-            f"The transaction needs more lines in the prover module {module} than the limit "
-            f"of {limit:,}{source}."
+            f"The transaction exceeds the line limit of the prover module {module}, "
+            f"{limit:,}{source}."
         )
     return (
         f"The transaction needs {count:,} lines in the prover module {module}, "

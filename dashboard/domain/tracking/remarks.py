@@ -46,7 +46,7 @@ def typed_tags(text: str) -> frozenset[str]:
         tag = word.removeprefix("#").lower()
         if tags_in(f"#{tag}") != {tag}:
             raise InputError(
-                f"“{visible(word, _QUOTED)}” is no tag: write letters, digits, - and _, "
+                f"“{visible(word, _QUOTED)}” is not a tag: write letters, digits, - and _, "
                 f"at most {LONGEST_TAG}, with blanks between tags"
             )
         found.add(tag)

@@ -100,7 +100,7 @@ def statements_in_words(statements: Sequence[Statement], *, has_receipt: bool = 
         return ""
     said = "; ".join(each.in_words() for each in statements)
     if is_disputed:
-        counts = "" if has_receipt else ", and the rejection counts"
+        counts = "" if has_receipt else ", and the rejection takes precedence"
         said = f"the endpoints disagree{counts}: {said}"
     proof = "; only a receipt proves an inclusion" if INCLUDED in claims and not has_receipt else ""
     return f"{capitalized(said)}{proof}."

@@ -211,7 +211,7 @@ def _rejected(evidence: Evidence) -> Verdict:
     return Verdict(
         VerdictKind.REJECTED,
         _record_seen(evidence) + _no_receipt(evidence),
-        "A rejection is not final: the same transaction may be sent again and be accepted.",
+        "A rejection is not final: the same transaction may be accepted if it is sent again.",
     )
 
 
@@ -251,7 +251,7 @@ def _unanswered(evidence: Evidence) -> Verdict:
     return Verdict(
         VerdictKind.CANNOT_CHECK,
         f"The exclusion API has given no answer since {moment(evidence.failing_since)}.{why}",
-        "Nothing is known until the API answers. A tracked hash is asked about again.",
+        "Nothing is known until the API answers. If the hash is tracked, Linewatch asks again.",
     )
 
 
@@ -267,13 +267,13 @@ def _no_limits(evidence: Evidence, ended_at: datetime) -> Verdict:
     rests_on = f"No line limits since {moment(ended_at)}{known}."
     answered_at = evidence.last_answered_at
     if answered_at is not None:
-        rests_on += f" Asked {moment(answered_at)}: no rejection on record."
+        rests_on += f" At {moment(answered_at)}, no rejection was on record."
     if evidence.failing_since is not None:
         rests_on += f" The API has given no answer since {moment(evidence.failing_since)}."
-    follows = "Nothing can be rejected for line limits any more; other rules of nodes still hold."
+    follows = "No transaction is rejected for line limits any more; other rules of nodes apply."
     if evidence.attempted_at is None:
         follows += (
-            " The time of the attempt is not known: before that moment, it may have been rejected."
+            " The time of the attempt is not known: an attempt before that may have been rejected."
         )
     return Verdict(VerdictKind.NO_LINE_LIMITS, rests_on + _no_receipt(evidence), follows)
 
@@ -281,8 +281,8 @@ def _no_limits(evidence: Evidence, ended_at: datetime) -> Verdict:
 def _no_record(evidence: Evidence, answered_at: datetime) -> Verdict:
     window_start = answered_at - QUERYABLE_WINDOW
     rests_on = (
-        f"Asked {moment(answered_at)}: no rejection on record dated after "
-        f"{moment(window_start)}. An older one could not be seen."
+        f"At {moment(answered_at)}, no rejection dated after "
+        f"{moment(window_start)} was on record. Older ones cannot be seen."
     )
     if evidence.failing_since is not None:
         rests_on += f" The API has given no answer since {moment(evidence.failing_since)}."
@@ -297,4 +297,4 @@ def _late_report(evidence: Evidence, answered_at: datetime) -> str:
     deadline = evidence.attempted_at + REPORTING_DELAY
     if answered_at <= deadline:
         return f"A node's report can still arrive until {moment(deadline)}."
-    return "Nodes report within two hours, and this was asked later."
+    return "Nodes report within two hours, and Linewatch asked later."

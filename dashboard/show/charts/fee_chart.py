@@ -113,7 +113,7 @@ def _line(timeline: FeeTimeline, wei_per_unit: int, unit: str) -> PlotlyJson:
         beside += [timeline.steps.lowest, timeline.steps.highest]
     if timeline.holds_many:
         hover_lines.append(
-            f"median %{{customdata[2]:,.4~r}}, 90% up to %{{customdata[3]:,.4~r}} {unit}"
+            f"median %{{customdata[2]:,.4~r}}, 90th percentile %{{customdata[3]:,.4~r}} {unit}"
         )
         beside += [timeline.steps.medians, timeline.steps.p90s]
     trace = _lines("fee", times, _values_at(rows, timeline.steps.means) / wei_per_unit) | {
@@ -259,7 +259,7 @@ def fee_table(timeline: FeeTimeline) -> Columns:
         ("Lowest", steps.lowest),
         ("Highest", steps.highest),
         ("Median", steps.medians),
-        ("90% up to", steps.p90s),
+        ("90th percentile", steps.p90s),
         ("Median level", timeline.usual),
         ("Busy above", timeline.threshold),
     ):

@@ -308,7 +308,7 @@ def done_shown(queries: Application) -> None:
             act(
                 queries,
                 done.undo,
-                lambda _: Done("It is as it was before"),
+                lambda _: Done("Undone"),
                 failed="Nothing was undone.",
             )
 
@@ -321,7 +321,7 @@ def _note_undo() -> None:
 def undone(queries: Application, found: Sequence[RuleDifference]) -> Done:
     """Say what was changed back; Undo restores the rules that differ."""
     if not found:
-        return Done("Nothing had to change")
+        return Done("No change was needed")
 
     def edit(held: Rules) -> Rules:
         now = {each.name: write_rule(each) for each in held}

@@ -43,7 +43,7 @@ def audit_headline(queries: Application) -> str:
     """Say how much was recorded in the last days."""
     today = queries.now().date()
     found = AuditLog(queries.context).count(AuditFilter(since=_midnight(today - _USUAL)))
-    return f"{counted(found, 'action')} on record of the last 7 days."
+    return f"{counted(found, 'action')} in the last 7 days."
 
 
 def audit_part(queries: Application) -> None:
@@ -69,8 +69,8 @@ def _filter(queries: Application) -> AuditFilter:
     usual = _usual_days(queries.now().date())
     with filter_bar():
         who = search_filter(WHO, "Who", "Who acted")
-        what = search_filter(WHAT, "Subject or details", "What was done to what")
-        origin = search_filter(WHERE, "From where", "From which address")
+        what = search_filter(WHAT, "Subject or details", "Subject or details")
+        origin = search_filter(WHERE, "From where", "Address")
         action = select_filter(
             "Action", [ANY, *sorted(each.value for each in Action)], _ACTION, 200
         )
@@ -128,7 +128,7 @@ def _files(queries: Application, wanted: AuditFilter, total: int) -> None:
 
         return text
 
-    note = "Everything that was found."
+    note = "All results."
     if total > MOST_SAVED:
         note = f"The latest {MOST_SAVED:,}; `linewatch export audit` writes all."
     with st.container(key="audit-files", horizontal=True, gap="small"):

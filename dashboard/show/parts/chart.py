@@ -113,7 +113,7 @@ def chosen_zoom(time_range: str, now: datetime, page: str = _FEES) -> Zoom | Non
         notice(
             "busy",
             "Part of the address was ignored:",
-            "from and to are no time that a chart shows; write them as 2026-11-20T12:00:00Z, at "
+            "from and to are not a time range; write them as 2026-11-20T12:00:00Z, at "
             "least 20 seconds apart.",
         )
     return zoom

@@ -73,7 +73,7 @@ def _recipients(queries: Application, each: ChoosableSetting) -> None:
     with card(
         "default-recipients",
         "Default recipients",
-        "They get what no rule sends elsewhere, beside channels with default = true, and need "
+        "They, like channels with default = true, get what no rule sends elsewhere, and need "
         "no verification.",
     ):
         with st.form("default-recipients", border=False):
@@ -88,7 +88,7 @@ def _recipients(queries: Application, each: ChoosableSetting) -> None:
             )
             lines = [line.strip() for line in (text or "").splitlines() if line.strip()]
             if _is_saved("Save recipients", [each]):
-                said = "The default recipients are saved, and hold from now on"
+                said = "The default recipients are saved, and apply from now on"
                 _save(queries, [each], {each.name: lines}, said)
         _sources(queries, [each])
 
@@ -160,7 +160,7 @@ def _password(each: ChoosableSetting, *, user: str) -> str | None:
         type="password",
         max_chars=LONGEST_VALUE,
         placeholder="stored" if each.value else "",
-        help="Leave it empty to keep it. Stored as the server wants it, and never shown.",
+        help="Leave empty to keep it. It is stored in clear text, and never shown.",
         autocomplete="new-password",
         disabled=each.is_fixed,
     )
@@ -191,7 +191,7 @@ def _save(queries: Application, shown: list[ChoosableSetting], wanted: Wanted, s
 
     def done(before: Mapping[str, ChosenValue | None]) -> Done:
         if not changed:
-            return Done("Nothing had to change")
+            return Done("No change was needed")
         return Done(said, None if has_password else partial(change, before, held=new))
 
     act(queries, partial(change, new), done)
@@ -223,11 +223,11 @@ def _test(queries: Application, recipients: ChoosableSetting) -> None:
             first,
             key=f"test-mail-{first}",
             max_chars=LONGEST_VALUE,
-            help="A default recipient, or an address that is verified. It goes as alerts do.",
+            help="A default recipient or a verified address. The mail is sent like an alert.",
         )
         if st.form_submit_button("Send test"):
             st.session_state.pop(_TRIED, None)
-            with st.spinner("The mail server is asked"):
+            with st.spinner("Asking the mail server …"):
                 act(
                     queries,
                     partial(_try, queries, (address or "").strip()),

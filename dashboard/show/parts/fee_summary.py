@@ -73,7 +73,7 @@ def costs(suggested: PolledValue[SuggestedGasFees], profile: NetworkProfile, now
         f"priority fees: {_trend(fees.priority_fee_trend)}. "
         "Some roll-ups add a charge for data."
     )
-    table = list_table(listing, USUAL_ACTIONS, "What usual actions cost at most")
+    table = list_table(listing, USUAL_ACTIONS, "Maximum cost of common actions")
     costs = element("div", table, class_="lw-table-old") if is_stale else table
     st.html(join(costs, element("p", note, class_="lw-quiet lw-spaced")))
 
@@ -149,13 +149,13 @@ def caveats_in_words(timeline: FeeTimeline) -> str:
 def _late_beginning(timeline: FeeTimeline, mark: str) -> list[str]:
     if not timeline.begins_late:
         return []
-    return [f"Nothing was seen before {timeline.steps[0].first_at:%d %b %Y %H:%M} UTC{mark}."]
+    return [f"No fee was seen before {timeline.steps[0].first_at:%d %b %Y %H:%M} UTC{mark}."]
 
 
 def _extremes(timeline: FeeTimeline, name: str) -> list[str]:
     lowest, highest = (" ".join(fee(edge)) for edge in (timeline.lowest, timeline.highest))
     if timeline.is_flat:
-        return [f"{name}: {lowest} all the time."]
+        return [f"{name}: {lowest} throughout."]
     busy = busy_in_words(timeline)
     return [f"Lowest {lowest}, highest {highest}.", *([] if busy is None else [busy])]
 
@@ -166,7 +166,7 @@ def _shades(timeline: FeeTimeline) -> list[str]:
     if busy_in_words(timeline) is None or not parts.any():
         return []
     if ((parts > 0) & (parts < 1)).any():
-        return ["Shaded: each step as high as the part of it that was busy."]
+        return ["Shaded: the height is the busy share of each step."]
     return ["Shaded: busy time."]
 
 
@@ -257,7 +257,7 @@ def _blocks_seen(timeline: FeeTimeline) -> list[str]:
     """Say how many of the blocks the extremes cover, unless they cover all."""
     seen = timeline.block_share()
     if seen is None:
-        return ["The share of blocks that was seen is not known: set block_time of the network."]
+        return ["The share of blocks seen is not known: set block_time of the network."]
     if seen >= _ALL:
         return []
     return [f"{share(seen)} of the blocks were seen; the others may lie above or below."]
@@ -276,7 +276,7 @@ def _band_meaning(timeline: FeeTimeline, length: timedelta) -> list[str]:
         return []
     step = span(length)
     if not timeline.holds_many:
-        return [f"The line is the mean of each {step}; the band around it its lowest and highest."]
+        return [f"The line is the mean of each {step}; the band, its lowest to highest."]
     sentence = (
         f"The line is the mean of each {step}; the dark band reaches from its median to its 90th "
         "percentile, the light one from its lowest to its highest."
@@ -287,7 +287,7 @@ def _band_meaning(timeline: FeeTimeline, length: timedelta) -> list[str]:
 def _estimated_times(timeline: FeeTimeline) -> list[str]:
     if not timeline.steps.estimated.any():
         return []
-    return ["The times of blocks that no poll saw are estimated: the base fee history names none."]
+    return ["The times of blocks that no poll saw are estimated: the base fee history lacks them."]
 
 
 _UTC: Final = "UTC"
@@ -324,7 +324,7 @@ def cheap_hours(
     if not week.is_known:
         empty(
             "Not enough history for a week yet",
-            "Each cell is the median of at least three such hours, which takes three weeks.",
+            "Each cell needs at least three such hours, which takes three weeks.",
         )
         return
     if is_table:
@@ -355,7 +355,7 @@ def _below(week: UsualWeek, network_id: NetworkId, zone_name: str, *, is_table: 
         )
 
 
-_BLANK: Final = "A cell is blank where fewer than three such hours are known. No fee is forecast."
+_BLANK: Final = "A cell is blank if fewer than three such hours are known. No fee is forecast."
 
 
 def cheapest_figure(week: UsualWeek, zone: tuple[tzinfo, str], now: datetime) -> Markup:
@@ -377,7 +377,7 @@ def cheap_in_words(
     """Say what is known of cheap hours, of now, of busy spells and of the last week."""
     fee_now = None if status.activity is Activity.STALE else status.figures.judged_fee
     cheap = (
-        "The cheapest hours appear once every hour of the day was seen on three days."
+        "The cheapest hours appear once three days of every hour are known."
         if week.cheapest is None
         else week.cheapest.in_words(now, *zone)
     )

@@ -142,7 +142,7 @@ def _mail_advice(mail: MailState, now: datetime) -> list[Markup]:
 
 def _trouble_words(mail: MailState, trouble: MailTrouble, now: datetime) -> str:
     """Say since when no mail is accepted, when the next is tried, and who else was notified."""
-    since = f"No mail was accepted since {moment_near(trouble.since, now)}."
+    since = f"No mail has been accepted since {moment_near(trouble.since, now)}."
     following = mail.next_attempt_at
     when = "now" if following is None or following <= now else f"in {span(following - now)}"
     reported = None if mail.outage is None else mail.outage.reported_at

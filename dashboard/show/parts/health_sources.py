@@ -81,7 +81,7 @@ def source_table(health: NetworkHealth, history: SourceHistory, now: datetime) -
     records = history.records
     profile = health.profile
     if not health.operations:
-        what = "It has no gas, node or exclusion endpoint, so nothing is asked: add one to it."
+        what = "This network has no gas, node or exclusion endpoint: add one."
         return element("p", what, class_="lw-lede")
     rows = [
         _row(each, None if records is None else _record(records, profile.network_id, each), now)

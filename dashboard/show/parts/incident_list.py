@@ -278,7 +278,7 @@ def _acknowledged(queries: Application, responses: Sequence[IncidentResponse]) -
 def _unacknowledge(queries: Application, incident: Incident) -> None:
     ask, incident_id = queries.incidents, incident.incident_id
     key = f"unacknowledge-{incident_id}"
-    if pressed(queries, "Unacknowledge", key, help="Nobody owns it then"):
+    if pressed(queries, "Unacknowledge", key, help="Leave it unassigned"):
         said = _said(queries, "is unassigned", incident.owner)
         act(queries, lambda by: ask.unacknowledge(incident_id, by), said, button=key)
 
@@ -297,7 +297,7 @@ def _more(queries: Application, incident: Incident) -> None:
     if pressed(queries, "Hand over", button):
         said = _said(queries, "is handed over to {owner}", owner)
         act(queries, lambda by: ask.hand_over(incident_id, to or "", by, note), said, button=button)
-    button, hint = f"resolve-{key}", "Permanently: what follows is a new incident"
+    button, hint = f"resolve-{key}", "Permanently: later changes open a new incident"
     if pressed(queries, "Resolve", button, help=hint):
         said = _said(queries, "is resolved", None)
         act(queries, lambda by: ask.resolve(incident_id, by, note), said, button=button)

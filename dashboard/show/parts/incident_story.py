@@ -133,7 +133,7 @@ def _sources(queries: Application, network_id: NetworkId, until: datetime) -> No
     """Show how each question to a network was answered in the day before."""
     records = queries.health.records_until(until)
     mine = {each: record for (owner, each), record in records.items() if owner == network_id}
-    section("Answers", f"The 24 h until {moment(until)}, a bar for each quarter of an hour.")
+    section("Answers", f"The 24 h until {moment(until)}; a bar is a quarter of an hour.")
     rows = [
         (
             OPERATION_NAMES[each],
@@ -156,14 +156,14 @@ def _disk(queries: Application, until: datetime) -> None:
     least = queries.context.settings.low_space
     section("Free space on the disk", f"Below {size(least)} is low." if least else "")
     if not measured:
-        quiet("No measurement of it is kept.")
+        quiet("No measurement is stored.")
         return
     at, free = measured[-1]
     words = f"{size(free)} free on {moment(at)}"
     st.html(element("p", element("b", words)))
     if len(measured) > 1:
         drawn = [(f"{when:%d %b %H:%M}", amount) for when, amount in measured]
-        st.html(_bars(drawn, "free", f"Free space, at last {words}", amount_words=size))
+        st.html(_bars(drawn, "free", f"Free space, latest {words}", amount_words=size))
 
 
 def change_bars(times: Sequence[datetime], incident: Incident, until: datetime) -> Markup:
@@ -172,7 +172,7 @@ def change_bars(times: Sequence[datetime], incident: Incident, until: datetime) 
     `times` come the latest first.
     """
     if not times:
-        return element("p", "No change of it is kept.", class_="lw-quiet")
+        return element("p", "No change is stored.", class_="lw-quiet")
     is_whole = len(times) >= incident.transitions
     since = min(incident.opened_at, *times) if is_whole else min(times)
     of = "changes" if is_whole else "latest changes"

@@ -78,7 +78,7 @@ def _judged(figures: NetworkFigures, usual: UsualNow, now: datetime) -> Markup:
         return figure(name, Markup("–"), "not seen yet")
     difference = above_usual(figures, usual)
     if difference is None or usual.fee is None:
-        note, why = "usual not known yet", "At least three days are needed to know it."
+        note, why = "usual not known yet", "At least three days of data are needed."
     else:
         note, why = difference_in_words(difference), _usual_in_words(usual.fee)
     return figure(name, _fee(value), note, why, is_stale=base_fee.is_stale(now))

@@ -90,7 +90,7 @@ def day_picture(row: NetworkRow) -> Markup:
         return element("span", "no full minute yet", class_="lw-quiet")
     what = row.status.figures.signal.capitalize()
     busy = row.line.busy_share
-    said = "how busy is not known" if busy is None else f"busy for {share_or_less(busy)}"
+    said = "busy share not known" if busy is None else f"busy for {share_or_less(busy)}"
     return sparkline(row.line, f"{what} of the last 24 h; {said}.")
 
 
@@ -181,7 +181,7 @@ def age_markup(row: NetworkRow) -> Markup:
 
 
 _FEE_NOW: Final = Column("Fee now", _fee_now, is_number=True)
-_AGAINST_USUAL: Final = Column("Against usual", _against_usual, is_number=True)
+_AGAINST_USUAL: Final = Column("vs. usual", _against_usual, is_number=True)
 _NOW: Final[Listing[NetworkRow]] = Listing(
     "networks",
     (
@@ -243,7 +243,7 @@ _ORDERS: Final = {
     "network": _Order("Network", lambda row: name_order(row.status.profile.name), "by name"),
     "state": _Order("State", lambda row: worst_first(row.status, 0), "the worst first"),
     "fee": _Order("Fee now", _fee, "the highest first"),
-    _USUAL: _Order("Against usual", _above, "the highest first"),
+    _USUAL: _Order("vs. usual", _above, "the highest first"),
     "transfer": _Order("Transfer, medium", _cost),
     "cheapest": _Order("Cheapest hours", _cheaper, "the largest difference first"),
 }
@@ -276,7 +276,7 @@ def comparison_head() -> None:
                 f"{order.head}{mark}",
                 key=f"sort-{name}",
                 type="tertiary",
-                help=f"Sort: {order.first}" if name != chosen else "Turn the order",
+                help=f"Sort: {order.first}" if name != chosen else "Reverse the order",
                 on_click=_sort_by,
                 args=(name,),
             )

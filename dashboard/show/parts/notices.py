@@ -88,7 +88,7 @@ def store_trouble(error: StoreError) -> str:
     """Say why the store cannot be read, and what helps."""
     return (
         f"{sentence(capitalized(str(error)))} This page tries again automatically; "
-        "if it lasts, look at the log of the worker and at the disk."
+        "if the error lasts, check the worker's log and the disk."
     )
 
 
@@ -99,7 +99,7 @@ def simulated_mark(profiles: Sequence[NetworkProfile], notes: DeltaGenerator) ->
         return
     names = f"{', '.join(others)} and {last} are chains" if others else f"{last} is a chain"
     said = (
-        f"{names} that Linewatch makes up on this machine, to try it without an account. "
+        f"{names} that Linewatch simulates on this machine, to try it without an account. "
         "No real network is involved."
     )
     st.html(element("p", simulated_badge("Simulated data"), title=said))
@@ -150,10 +150,10 @@ def _wrong_parameter(name: str, value: str, known: frozenset[str]) -> str | None
         return None
     shown = visible(name, _LONGEST_PARAMETER)
     if name not in st.session_state:
-        return None if name in known else f"{shown} is no parameter of this page"
+        return None if name in known else f"{shown} is not a parameter of this page"
     if name in st.query_params or str(st.session_state[name]) == value:
         return None
-    return f"{visible(value, _LONGEST_PARAMETER)} is no choice for {shown} here"
+    return f"{visible(value, _LONGEST_PARAMETER)} is not an option of {shown} here"
 
 
 _MOST_TEXTS: Final = 20

@@ -305,7 +305,7 @@ def _send_again(queries: Application, which: Sequence[DeadNotifications], button
 
     def done(sent: Sequence[UUID]) -> Done:
         if not sent:
-            return Done("Nothing is dead there now, or the address is off: turn it on first")
+            return Done("No dead notifications there now, or the address is off: turn it on")
         pending = counted(len(sent), "notification is", "notifications are")
         said = f"{pending} pending again; the worker sends, usually within seconds"
         return Done(said, partial(ask.stop_sending, sent))

@@ -74,9 +74,9 @@ def people_part(queries: Application) -> None:
         _paged(accounts, "people_page", partial(_person, queries))
         with st.expander("What each role may do"):
             st.html(_table_of_roles())
-    with card("sessions", "Sessions", "One for each sign-in on a device, the last used first."):
+    with card("sessions", "Sessions", "One per sign-in on a device, most recently used first."):
         if not sessions:
-            empty("No session is listed", "Nobody is signed in, or the search hides who is.")
+            empty("No session is listed", "Nobody is signed in, or the search matches nobody.")
         _paged(sessions, "sessions_page", partial(_session, queries))
 
 
@@ -141,7 +141,7 @@ def _changes(queries: Application, each: Account) -> None:
     people, person = queries.people, each.person
     name, key = person.name, person.person_id
     if person.issuer is not None:
-        st.caption("The groups at the provider give the role.")
+        st.caption("The role comes from groups at the provider.")
     elif not person.is_disabled:
         _role(queries, each)
         label = "Make a link for a new password"
@@ -196,7 +196,7 @@ def _disabled(queries: Application, name: str, tokens: list[str]) -> Done:
 
 def _ended(tokens: list[str]) -> str:
     """Name what does not come back when the person does."""
-    return f". Tokens of theirs ended for good: {', '.join(tokens)}" if tokens else ""
+    return f". Their tokens ended for good: {', '.join(tokens)}" if tokens else ""
 
 
 def _invite(queries: Application) -> None:
@@ -280,4 +280,4 @@ def _table_of_roles() -> Markup:
         reads = () if rows else ("reads every page but this section and the audit log",)
         said = ", ".join((*reads, *sorted(each.value for each in acts)))
         rows.append((role.value, said))
-    return table(("Role", "May, besides what those above may"), rows, "What each role may do")
+    return table(("Role", "May, besides the above"), rows, "What each role may do")

@@ -79,7 +79,7 @@ def _row(queries: Application, each: ListedRecipient, now: datetime) -> None:
             return
         if each.suspect is not None:
             done = Done(f"{address} is no longer suspect")
-            offer("It is right", f"trust-{name}", turn_on, done)
+            offer("Address works", f"trust-{name}", turn_on, done)
         if each.status is RecipientStatus.NOT_VERIFIED and may(queries, Action.VERIFY):
             _offer_verification(queries, recipient, name)
         done = Done(f"{address} no longer gets messages", turn_on)

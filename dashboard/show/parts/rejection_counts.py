@@ -265,7 +265,7 @@ def _senders_note(counted: GroupCounts) -> str:
     more = f"The first {len(counted.groups)} of {counted.of:,}. "
     rest = more if counted.of > len(counted.groups) else ""
     latest = f"Of the latest {LATEST_RANKED:,}. " if counted.total >= LATEST_RANKED else ""
-    return f"{latest}{rest}To be notified of the rejections of a sender, watch it on Tracked."
+    return f"{latest}{rest}To be notified of a sender's rejections, watch it on Tracked."
 
 
 def _senders(counted: GroupCounts, narrowing: Narrowing) -> None:

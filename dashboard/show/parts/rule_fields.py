@@ -146,7 +146,7 @@ GROUPING: Final = (
         choices=[each.value for each in Dimension],
         usual=[each.value for each in DEFAULT_GROUP],
     ),
-    RuleField("group_wait", "Collect followers for", Input.TEXT, "30s", "5 min"),
+    RuleField("group_wait", "Group changes for", Input.TEXT, "30s", "5 min"),
     RuleField(
         *("keep_firing", "Keep open after it clears", Input.TEXT, "0s", "15 min"),
         fits=_keeps_firing,

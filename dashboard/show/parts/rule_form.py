@@ -69,7 +69,7 @@ _UNNAMED: Final = "new-rule"
 
 _SENTENCE: Final = (*MEASURES, *PLACE, *PEOPLE)
 _MORE: Final = (
-    ("Only some of them", SCOPE),
+    ("Scope", SCOPE),
     ("Reminders and escalation", LATER),
     ("Hours", HOURS),
     ("Incidents", GROUPING),
@@ -103,7 +103,7 @@ def rule_form(queries: Application, name: str, like: str) -> None:
         if not isinstance(found, Rule):
             _mistakes(places, [each for each in found if is_tried or each.key], is_tried=is_tried)
     with beside, st.container(key="card-rule-preview", gap="small"):
-        section("Preview", f"What it would have done in the last {LATELY.days} days.")
+        section("Preview", f"Its effect on the last {LATELY.days} days.")
         shown = found if name else queries.rules.read(_UNNAMED, wanted)
         if isinstance(shown, Rule):
             _preview(queries, before, shown, prefix)
@@ -240,7 +240,7 @@ def _remove(queries: Application, before: Rule, prefix: str) -> None:
         return
     with popover:
         st.html(
-            element("p", "Its open incidents end, and nobody is notified of such changes again.")
+            element("p", "Its open incidents end, and nobody is notified of such changes any more.")
         )
         remove = f"{prefix}-remove"
         if pressed(queries, "Remove this rule", remove):
@@ -302,7 +302,7 @@ def _firings(queries: Application, found: RulePreview) -> None:
         "until": _until,
         "what": lambda each: visible(group_in_words(each), _LONGEST),
     }
-    st.html(list_table(firing_listing(queries.context), latest, "It would have fired", drawn))
+    st.html(list_table(firing_listing(queries.context), latest, "Would have fired", drawn))
     if (earlier := len(found.firings) - _MOST_FIRINGS) > 0:
         st.html(element("p", f"… and {earlier:,} earlier.", class_="lw-quiet"))
 

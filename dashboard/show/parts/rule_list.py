@@ -119,8 +119,8 @@ def _edited(queries: Application) -> None:
             queries.rules.edited_as_file,
             "edited-rules.toml",
             "edited-rules",
-            label="What people changed",
-            note="The rules that were changed since a file said them, or since the first start.",
+            label="Edited rules",
+            note="Rules that people edited since the last import, or since the first start.",
         )
 
 

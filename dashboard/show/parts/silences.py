@@ -139,7 +139,7 @@ def _form(queries: Application) -> None:
         read, covers_all = _inputs(queries)
         with st.container(horizontal=True, gap="small"):
             is_pressed = st.form_submit_button("Save", type="primary")
-            is_previewed = st.form_submit_button("Preview", help="What it would have matched")
+            is_previewed = st.form_submit_button("Preview", help="Changes it would have matched")
 
     def save(by: Actor) -> Silence:
         silence, _ = queries.silences.add(read(by.at), by, covers_all=covers_all)
@@ -207,7 +207,7 @@ def _weekly_inputs(
             "Time zone",
             key="silence_zone",
             max_chars=64,
-            placeholder="that of [mail]",
+            placeholder="as in [mail]",
             help="For these hours; empty: as in [mail].",
             width=_NARROW,
         )
@@ -219,7 +219,7 @@ def _weekly_inputs(
         if weekly is None:
             return None, None
         if until is None:
-            raise InputError("the weekly hours have no end: say until when they come")
+            raise InputError("the weekly hours have no end: fill in Until")
         return weekly, until.replace(tzinfo=UTC)
 
     return read

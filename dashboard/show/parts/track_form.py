@@ -60,7 +60,7 @@ _EXAMPLE: Final = (
 
 _RESULTS: Final = {
     TrackResult.NEW: "newly tracked",
-    TrackResult.FILLED_IN: "was tracked already, and what was missing is filled in",
+    TrackResult.FILLED_IN: "was tracked already; missing values were filled in",
     TrackResult.KNOWN: "was tracked already",
     TrackResult.WITHOUT_TAGS: f"was tracked already, {TAGS_LEFT_OUT}",
 }
@@ -291,7 +291,7 @@ def tracking_result_notice(results: Sequence[TrackResult]) -> None:
     """Say how many are newly tracked, and how many were tracked before."""
     new, filled = results.count(TrackResult.NEW), results.count(TrackResult.FILLED_IN)
     known = len(results) - new
-    also = f" What was missing of {filled:,} is filled in." if filled else ""
+    also = f" Missing values of {filled:,} were filled in." if filled else ""
     if full := results.count(TrackResult.WITHOUT_TAGS):
         also += f" {full:,} taken {TAGS_LEFT_OUT}."
     if not new:
@@ -299,5 +299,5 @@ def tracking_result_notice(results: Sequence[TrackResult]) -> None:
         notice("calm", "Nothing new:", f"{each} tracked already.{also}")
         return
     already = f" {known:,} tracked already." if known else ""
-    rejection = "A rejection is shown here, and a mail is sent."
+    rejection = "Rejections appear here, and a mail is sent."
     notice("calm", f"{new:,} newly tracked.", f"{rejection}{already}{also}")

@@ -132,7 +132,7 @@ def _verdict(entry: TrackedEntry, needs: Mapping[TxHash, Need], now: datetime) -
     elif finding.verdict.kind is VerdictKind.CANNOT_CHECK:
         brief = visible(why, _LONGEST)
     if needs.get(entry.transaction.tx_hash) is Need.ENDING and entry.transaction.ends_at:
-        brief = f"asked for {span(entry.transaction.ends_at - now)} more"
+        brief = f"asked about for {span(entry.transaction.ends_at - now)} more"
     return element(
         "span",
         verdict_badge(finding.verdict.kind),
@@ -189,7 +189,7 @@ def need_buttons(counts: Mapping[Need, int], most: int, show: Callable[[Need], N
 _MEANINGS: Final = {
     Need.REJECTED: "Rejected, still asked about, and neither included nor replaced since",
     Need.UNANSWERED: "Asked about, but a network has not answered for ten minutes",
-    Need.ENDING: "Asked about for less than a day more, without a record or an inclusion",
+    Need.ENDING: "Less than a day left to ask, without a record or an inclusion",
 }
 
 
@@ -256,7 +256,7 @@ def acts(
         st.button(
             "Choose none" if every else f"Choose these {len(entries)}",
             key="choose-all",
-            help="Or choose one, and with Shift another: all between are chosen too.",
+            help="Or choose one, then Shift-click another to choose all between.",
             on_click=choose_only,
             args=([] if every else [each.transaction.tx_hash for each in entries],),
         )
@@ -323,7 +323,7 @@ def _edit_many(queries: Application, chosen: Chosen) -> None:
         removed = right.text_input(
             "Remove tags",
             max_chars=LONGEST_TAGS,
-            help="A tag with # in the label or the note goes with that text.",
+            help="To remove a #tag, edit the label or note that has it.",
         )
         emptied = st.pills("Empty these", _EMPTIED, selection_mode="multi")
         is_saved = st.form_submit_button("Save", type="primary")
@@ -356,8 +356,8 @@ def _said_of_many(text: str, *, is_emptied: bool) -> str | None:
 
 def _stop(queries: Application, chosen: Chosen, whom: str) -> None:
     st.text(
-        f"Stop tracking {whom}? They are asked about no more, and nobody is notified of them. "
-        "Rejections that were seen stay stored."
+        f"Stop tracking {whom}? Linewatch stops asking about them, and nobody is notified. "
+        "Their rejections stay on record."
     )
     if st.button("Stop tracking", key=_key("stop-tracking", chosen), type="primary"):
         act(
@@ -379,7 +379,7 @@ def files(queries: Application, wanted: TrackedFilter) -> None:
     def found() -> list[TrackRequest]:
         return [each.filed for each in queries.tracked.export(wanted, MOST_SAVED)]
 
-    note = f"What matches the filters, at most {MOST_SAVED:,}; it can be tracked again as it is."
+    note = f"All matches, at most {MOST_SAVED:,}; the file can be tracked again as it is."
     file_button(
         lambda: write_track_csv(found()), "tracked-transactions.csv", "tracked_csv", note=note
     )

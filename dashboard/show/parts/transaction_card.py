@@ -64,7 +64,7 @@ def transaction_card(
     with answer, st.container(key=f"card-{summary.tx_hash}", gap="small"):
         _answer(summary, context)
         _acts(queries, summary)
-        with st.expander("Facts, and the reason as sent", icon=":material/fact_check:"):
+        with st.expander("Details, and the reason as sent", icon=":material/fact_check:"):
             for number, finding in enumerate(summary.conclusive_findings()):
                 _facts(finding, context.now, is_first=number == 0)
     with text, st.container(key=f"card-text-{summary.tx_hash}", gap="small"):

@@ -62,7 +62,7 @@ def wall(rows: Sequence[NetworkRow], needed: Sequence[Attention], now: datetime)
     widest = _WIDEST if urgent else None
     lines += [_line(each, whys, "lw-wall-line") for each in split(calm, widest)]
     more = len(rows) - len(shown)
-    rest = element("p", f"{more:,} more, none of them worse", class_="lw-wall-rest")
+    rest = element("p", f"{more:,} more, none worse", class_="lw-wall-rest")
     st.html(element("div", _head(needed, now), *lines, rest if more else "", class_="lw-wall"))
 
 
@@ -206,4 +206,4 @@ def rejected_words(row: NetworkRow) -> str:
     if row.hourly.watched.is_whole:
         return f"{row.hourly.count:,} rejected in 1 h" if row.hourly.count else ""
     more = f"{row.hourly.count:,} or more rejected in 1 h"
-    return more if row.hourly.count else "none seen rejected, 1 h has gaps"
+    return more if row.hourly.count else "no rejection seen in 1 h, with gaps"

@@ -244,7 +244,7 @@ def _tiles(counts: NotificationCounts, now: datetime) -> None:
     oldest, last = counts.oldest_pending, counts.last_sent
     pending = "" if oldest is None else join("oldest ", time_ago(oldest, now))
     sent = "in 30 days" if last is None else join("in 30 days, last ", time_ago(last, now))
-    held = "since a backup was restored: `linewatch release` decides"
+    held = "since a restore: decide with `linewatch release`"
     tiles = (
         _Tile("Pending", counts.pending, pending, is_wrong=is_mail_late(counts, now)),
         _Tile("Sent", counts.sent, sent),
@@ -361,5 +361,5 @@ def sent_answer(notifications: Sequence[Notification]) -> tuple[str, str, str]:
             if state is not NotificationState.HELD:
                 return kind, summary, f"Sent {sent or 'to nobody'}."
             before = f"Sent {sent}. " if sent else ""
-            return kind, summary, f"{before}What is held may have been sent before the restore."
+            return kind, summary, f"{before}Held ones may have been sent before the restore."
     return "calm", "Yes, it was sent:", f"{sent}."

@@ -103,7 +103,7 @@ def _one(queries: Application, status: NetworkStatus, now: datetime) -> None:
         cheap_hours(status, week, usual, now, zone, is_table=is_table)
     suggested = status.figures.suggested
     if suggested is not None:
-        with card(f"costs-{network_id}", "What it costs at most"):
+        with card(f"costs-{network_id}", "Maximum cost"):
             costs(suggested, status.profile, now)
 
 
@@ -193,7 +193,7 @@ def _side_by_side(
         zoom = chosen_zoom(time_range.name, now)
         shown = f"last {time_range.name}" if zoom is None else zoom.name
         with title:
-            section(f"Fees against usual, {shown}")
+            section(f"Fees vs. usual, {shown}")
             unzoom_button(zoom, time_range.name)
         drawn = chosen_lines(asked, first)
         places = [asked.index(each) for each in drawn]

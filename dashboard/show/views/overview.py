@@ -232,7 +232,7 @@ def _fee_chart(queries: Application, status: NetworkStatus, now: datetime) -> Fe
     if view is None:
         empty(
             f"No base fee seen in the {shown}" if zoom is None else "No base fee seen then",
-            "The line begins with the next answer of the gas source.",
+            "The line begins with the next answer of the fee source.",
         )
         return None
     title.html(element("h3", f"{view.name}, {shown}", class_="lw-subhead"))

@@ -156,7 +156,7 @@ def _check(queries: Application) -> None:
             "Text of linewatch.toml",
             height=200,
             max_chars=LONGEST_SETTINGS,
-            help="It is checked and forgotten: nothing of it is stored or logged.",
+            help="It is only checked: nothing is stored or logged.",
         )
         if st.form_submit_button("Check") and text and text.strip():
             _checked(check(text))
@@ -171,8 +171,8 @@ def _checked(found: CheckedText) -> None:
         notice("calm", "The text is good.", said)
     if found.unread:
         names = ", ".join(visible(each, _LONGEST) for each in found.unread[:_MOST_NAMED])
-        said = "The files and variables that these name were not looked at:"
-        more = "; `linewatch config check` on the machine does"
+        said = "These settings name files or variables that were not read:"
+        more = "; `linewatch config check` on the machine reads them"
         quiet(f"{said} {names}{more}.")
     if found.changes:
         _changes(found.changes, "card-checked")

@@ -339,7 +339,7 @@ def _row(queries: Application, each: WatchedSender) -> None:
     with entry(f"sender-{each.sender}", _sender_markup(queries, each)):
         key = f"unwatch-{each.sender}"
         if may(queries, Action.UNWATCH_SENDER) and pressed(
-            queries, "Remove", key, help="What is tracked stays tracked"
+            queries, "Remove", key, help="Tracked transactions stay tracked"
         ):
             unwatch = partial(queries.senders.unwatch, each.sender)
             act(queries, unwatch, needs_name=False, button=key)

@@ -70,7 +70,7 @@ class Fields(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only
         for field_name, name in names:
             value = getattr(self, field_name)
             if isinstance(value, datetime) and is_far_off(value):
-                raise ValueError(f"{name} is no moment that can be meant: {value.isoformat()}")
+                raise ValueError(f"{name} is not a usable date: {value.isoformat()}")
 
 
 class NoFields(Fields):

@@ -13,15 +13,15 @@ from dashboard.web.api.endpoint import PREFIX, Endpoint
 _REF: Final = "#/components/schemas/{name}"
 _PART: Final = re.compile(r"\{(\w+)\}")
 _REFUSALS: Final = {
-    "400": "It cannot be read.",
+    "400": "It cannot be parsed.",
     "401": "No valid token was sent.",
-    "403": "The token does not open this, or its role may not do it.",
+    "403": "The token or its role does not allow this.",
     "404": "There is no such thing.",
     "409": "The same request is under way.",
     "412": "Somebody else changed it.",
     "413": "The body is too large.",
-    "415": "The body is no JSON.",
-    "422": "It can be read, and cannot be meant so.",
+    "415": "The body is not JSON.",
+    "422": "A value is wrong.",
     "428": "If-Match is missing.",
     "503": "The store cannot be used now, or too much is sent at once.",
 }

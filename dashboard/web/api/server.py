@@ -177,7 +177,7 @@ class ManagementApi:
                 return each, parts
         if not fitting:
             raise Problem(
-                HTTPStatus.NOT_FOUND, f"nothing is here: {PREFIX}/openapi.json lists what is"
+                HTTPStatus.NOT_FOUND, f"no such endpoint: {PREFIX}/openapi.json lists all"
             )
         verbs = ", ".join(dict.fromkeys(each.verb for _, each in fitting))
         raise Problem(HTTPStatus.METHOD_NOT_ALLOWED, f"only {verbs} can be used here", Allow=verbs)
@@ -233,7 +233,7 @@ def _replied(endpoint: Endpoint, asked: Asked) -> Reply:
 def _read_body(body: bytearray, endpoint: Endpoint, request: Request) -> Any:  # noqa: ANN401 - what the endpoint takes
     if endpoint.body is None:
         if body:
-            raise Problem(HTTPStatus.BAD_REQUEST, "no body is taken here: send none")
+            raise Problem(HTTPStatus.BAD_REQUEST, "this endpoint takes no body")
         return None
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind != _JSON:

@@ -98,7 +98,7 @@ def test_each_of_many_changes_is_described_by_itself() -> None:
     headline = "ADD over limit 1.14 × · 0x00000000…000001 · devnet"
     assert [each.annotations for each in alerts_of(payload, LATER)] == [
         {"summary": headline, "description": a_record().reason_message},
-        dict.fromkeys(("summary", "description"), "devnet: fees changed to busy"),
+        dict.fromkeys(("summary", "description"), "devnet: busyness changed to busy"),
     ]
 
 

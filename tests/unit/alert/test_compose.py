@@ -120,7 +120,7 @@ def test_reason_makes_no_link_and_says_that_it_would_have() -> None:
     assert_inert(message)
     for part in (message.text, message.html):
         assert "see https[:]//evil[.]example/login {{ 7 * 7 }}" in part
-        assert "The reason as sent, its links broken" in part
+        assert "The reason as sent, its links disabled" in part
 
 
 @pytest.mark.parametrize("kind", NotificationKind)

@@ -194,12 +194,12 @@ def test_first_twenty_are_named_and_all_stand_in_the_table() -> None:
 def test_only_the_first_changes_of_networks_are_named() -> None:
     message = written([BUSY] * 25)
 
-    assert message.text.count("fees changed to busy") == 20
+    assert message.text.count("busyness changed to busy") == 20
     assert "… and 5 more." in message.text
-    assert message.subject == "Linea: fees changed to busy · 24 other changes · Linea"
+    assert message.subject == "Linea: busyness changed to busy · 24 other changes · Linea"
     assert [written([BUSY] * many).subject for many in (3, 4)] == [
-        "Linea: fees changed to busy · busy, busy · Linea",
-        "Linea: fees changed to busy · 3 other changes · Linea",
+        "Linea: busyness changed to busy · busy, busy · Linea",
+        "Linea: busyness changed to busy · 3 other changes · Linea",
     ]
 
 

@@ -383,7 +383,7 @@ def test_address_that_is_off_gets_nothing_and_what_was_pending_dies(
     assert [(each.state, each.outcome) for each in to_dev] == [
         (NotificationState.DEAD, "not sent: unsubscribed")
     ]
-    why = "this address is off since 2026-11-20 12:00:00 UTC: unsubscribed"
+    why = "this address has been off since 2026-11-20 12:00:00 UTC: unsubscribed"
     assert reasons(store) == {(DEV.address, why)}
     with store.write() as connection:
         assert list_addresses_off(connection) == [off]

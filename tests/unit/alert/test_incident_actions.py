@@ -132,7 +132,9 @@ def test_incident_whose_every_change_is_in_another_goes_with_it(watch: Watch) ->
     ask.unacknowledge(ids["payouts"], ann)
 
     assert [each.rule for each in acknowledged.others] == ["rejections"]
-    assert ask.with_it(acknowledged.others).startswith("With it: “network 424242: 1 rejected")
+    assert ask.with_it(acknowledged.others).startswith(
+        "This also applies to “network 424242: 1 rejected"
+    )
     assert (taken, handed, owners(watch)) == (
         {"payouts": "Ann", "rejections": "Ann"},
         {"payouts": "Bob", "rejections": "Bob"},
@@ -258,22 +260,10 @@ def test_link_says_before_it_acts_what_else_is_acknowledged(watch: Watch) -> Non
     asked = links.about(link)
     done = links.act(link, {"name": "Ann"})
 
-    assert asked.preview.startswith("With it: “network 424242: 1 rejected")
+    assert asked.preview.startswith("This also applies to “network 424242: 1 rejected")
     assert asked.preview in done.text
     assert links.about(link).preview == ""
     assert owners(watch) == {"payouts": "Ann", "rejections": "Ann"}
-
-
-def test_link_says_as_pages_do_that_an_incident_is_silenced(watch: Watch) -> None:
-    incident_id = two_rules(watch)["payouts"]
-    link = SignedLink(LinkPurpose.ACKNOWLEDGE, ONCALL, watch.clock.now() + HOUR, incident_id)
-    silence_link = replace(link, purpose=LinkPurpose.SILENCE)
-
-    LinkActions(watch.context).act(silence_link, {"name": "Ann", "for": "1h"})
-
-    story = Incidents(watch.context).story(incident_id)
-    assert story is not None
-    assert LinkActions(watch.context).about(link).state == story.state == IncidentState.SILENCED
 
 
 def test_whoever_acknowledges_by_link_under_any_name_is_not_notified_of_it(watch: Watch) -> None:

@@ -149,7 +149,7 @@ def test_unknown_state_that_is_over_is_told_as_past(watch: Watch, after: State) 
 
     message = written(watch, mail)
 
-    assert message.subject == "Linea: unknown from 12:05:00 to 12:06:00 UTC whether it is busy"
+    assert message.subject == "Linea: busyness unknown from 12:05:00 to 12:06:00 UTC"
     assert "unknown since" not in message.text
 
 

@@ -9,12 +9,22 @@ from dashboard.alert.compose import ActionLinks, Links, actions_of, compose
 from dashboard.alert.message_writer import load_templates
 from dashboard.alert.trial_message import message_of_trial
 from dashboard.alert.verification_mails import message_of_verification
+from dashboard.application.incidents import Incidents
+from dashboard.application.signed_links import LinkActions
 from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import NotificationKind, Recipient
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink, read_link
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.verification import VALID_FOR, Verification, code_of, request_mail
+from dashboard.store.engine.engine import Store
+from tests.alert_watch import HOUR, Watch
 from tests.builders import A_MOMENT, a_notification, a_transition, an_id, an_incident
+from tests.delivery_checks import reject
+from tests.fake_clock import FakeClock
+from tests.recording_channel import ONCALL
 
 KEY = b"k" * 32
 LINKS = Links("https://watch.example/", KEY)
@@ -108,7 +118,7 @@ def test_mail_without_an_address_of_the_pages_has_the_code_alone() -> None:
 
     command = f"linewatch recipients verify new@example.org {code_of(ASKED, KEY)}"
     assert command in message.text
-    assert f"\n\nConfirm it with the code {code_of(ASKED, KEY)}, until" in message.text
+    assert f"\n\nEnter the code {code_of(ASKED, KEY)} on the page Alerts by" in message.text
     assert f"<code>{command}</code>" in message.html
     assert "/link/" not in message.text + message.html
     assert message.unsubscribe == ""
@@ -131,3 +141,20 @@ def test_test_message_says_who_asked_for_it_and_escapes_their_name() -> None:
     assert "<b>kim asked for it" in message.text
     assert "<b>" not in message.html
     assert message.payload["type"] == "test"
+
+
+def test_page_of_a_link_says_as_alerts_does_that_an_incident_is_silenced(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    watch = Watch(store, fake_clock)
+    watch.rules(Rule("rejections", RuleKind.REJECTED, recipients=(ONCALL,)))
+    reject(store, 1)
+    watch.wait()
+    links, incident_id = LinkActions(watch.context), watch.incident().incident_id
+    link = SignedLink(LinkPurpose.SILENCE, ONCALL, watch.clock.now() + HOUR, incident_id)
+
+    links.act(link, {"name": "Ann", "for": "1h"})
+
+    story = Incidents(watch.context).story(incident_id)
+    assert story is not None
+    assert links.about(link).state == story.state == IncidentState.SILENCED

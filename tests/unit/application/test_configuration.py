@@ -189,7 +189,7 @@ NAMED = (
     r"filters\.mine: write each value as a text",
     r"nobody",
     r"senders\.0x34: ",
-    r"tracked\.0x56\.attempted_at is no moment that can be meant",
+    r"tracked\.0x56\.attempted_at is not a usable date",
     r"moon is no section: choose one of rules, ",
 )
 
@@ -238,7 +238,7 @@ def test_silence_that_is_over_is_left_and_one_that_says_something_else_is_named(
         ask = ConfigurationImport(one.context)
 
         other = text.replace('reason = "known"', 'reason = "unknown"')
-        with pytest.raises(WrongConfiguration, match="says something else"):
+        with pytest.raises(WrongConfiguration, match="a different silence has this id"):
             ask.take(other, ADA)
         late = ask.take(text, replace(ADA, at=A_MOMENT + timedelta(days=40)))
 

@@ -291,5 +291,5 @@ def test_person_of_an_issuer_has_the_factors_of_the_issuer(people: People) -> No
 
 @pytest.mark.parametrize("text", ["", "A" * 31, "a" * 32, "1" * 32, "A" * 8_000])
 def test_key_that_is_none_of_ours_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="no key of ours"):
+    with pytest.raises(InputError, match="not from Linewatch"):
         parse_app_key(text)

@@ -72,7 +72,7 @@ def test_suggested_fees_are_as_old_as_they_are_and_stale(store: Store) -> None:
     ages = {each.name: each.age for each in fee_figures(current, context, now)}
 
     assert ages["base fee"] == ages["medium priority fee"] == "6 min ago, stale"
-    assert ages["high fee at most"] == ages["base fee"]
+    assert ages["high max fee"] == ages["base fee"]
 
 
 def test_base_fee_that_never_moves_is_not_compared_with_priority_fees(store: Store) -> None:

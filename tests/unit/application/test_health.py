@@ -196,7 +196,7 @@ UNDATED = EndpointState(None, A_MOMENT, None, DOWN)
             "a has never answered, first asked 12:00:00 UTC (just now)",
         ),
         ((UNDATED, WELL), False, ["a does not", "b is asked instead"], "a does not answer"),
-        ((WELL, UNDATED), False, ["a answered", "b stands by: did not answer last"], ""),
+        ((WELL, UNDATED), False, ["a answered", "b stands by: did not answer lately"], ""),
         ((MUTE, MUTE), False, ["a has not answered", "b has not answered"], ""),
         (
             (WELL, MUTE),

@@ -96,7 +96,7 @@ CASES = {
     "stays busy while the threshold is missing": (
         replace(figures(11), busy_threshold=None, busyness=BUSY_FOR_20_MIN),
         Activity.BUSY,
-        "*The busy threshold was not seen yet*",
+        "*No busy threshold has been seen yet*",
     ),
     "two periods old": (replace(figures(9), base_fee=seen(9, 2 * PERIOD)), Activity.CALM, "*"),
     "older than two periods": (
@@ -128,12 +128,12 @@ CASES = {
     "no threshold": (
         replace(figures(9), busy_threshold=None),
         Activity.UNKNOWN,
-        "*threshold was not seen yet*",
+        "*threshold has been seen yet*",
     ),
     "nothing seen": (
         NetworkFigures(CARD),
         Activity.UNKNOWN,
-        "The base fee was not seen yet; the first answer brings it.",
+        "No base fee has been seen yet; the first answer brings it.",
     ),
     "never answered": (
         NetworkFigures(
@@ -142,7 +142,7 @@ CASES = {
         ),
         Activity.UNKNOWN,
         (
-            "The base fee was not seen yet: no answer since 11:59:00 UTC (1 min ago). "
+            "No base fee has been seen yet: no answer since 11:59:00 UTC (1 min ago). "
             "The gas endpoint gave no answer within 5 s."
         ),
     ),

@@ -112,7 +112,7 @@ def test_month_that_is_nearly_spent_is_in_the_plan() -> None:
 
     assert short.lines[1].stretch == 1000
     assert enough.lines[1].stretch == 1
-    assert "it suffices" in " ".join(enough.in_words())
+    assert "that is enough" in " ".join(enough.in_words())
 
 
 def test_network_with_fees_alone_is_in_the_plan() -> None:

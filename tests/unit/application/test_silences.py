@@ -40,7 +40,7 @@ def test_matchers_of_rules_in_force_are_read(ask: Silences) -> None:
 @pytest.mark.parametrize(
     ("number", "said"),
     [
-        (99, "no silence 99 is active or to come"),
+        (99, "no silence 99 is active or planned"),
         (10**22, "'10000000000000000000000' has more than 64 bits and so names nothing here"),
     ],
 )

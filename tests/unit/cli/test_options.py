@@ -46,7 +46,7 @@ def test_moment_is_a_time_in_utc_or_a_length_before_now(text: str, meant: dateti
     "text", ["", "soon", "24", "0h", "999999999d", "2026-11-20", "\x1b[2J", "0001-01-01T00:00Z"]
 )
 def test_moment_that_is_none_is_refused_with_the_remedy(text: str) -> None:
-    with pytest.raises(InputError, match="is no time: write a length such as 24h") as refused:
+    with pytest.raises(InputError, match="is not a time: write a length such as 24h") as refused:
         moment(text, A_MOMENT)
 
     assert str(refused.value).isprintable()

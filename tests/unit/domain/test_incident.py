@@ -126,7 +126,7 @@ HUB = (DEVNET, ("module", "HUB"), ("stage", "SEQUENCER"))
 
 TITLES: dict[str, tuple[RuleKind, Group, int]] = {
     "rejections of a module": (RuleKind.REJECTED, HUB, 38),
-    "module unknown to the limits file": (
+    "module missing from the limits file": (
         RuleKind.REJECTED,
         (DEVNET, ("module", "BIN"), ("stage", "RPC"), (CAUSE, "module_undefined")),
         3,

@@ -92,7 +92,7 @@ def test_declared_over_it_ends_once() -> None:
 def test_resolved_incident_takes_no_response() -> None:
     over = declare_resolved(FIRING, ADA).incident
 
-    with pytest.raises(InputError, match="resolved since 2026-11-20 12:01:00 UTC"):
+    with pytest.raises(InputError, match="resolved on 2026-11-20 12:01:00 UTC"):
         acknowledge(over, BOB)
 
 

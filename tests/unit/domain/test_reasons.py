@@ -60,7 +60,7 @@ def test_reason_is_named_by_its_module_or_else_by_its_kind(
             "BLAKE over limit 0",
         ),
         ("TX_MODULE_LINE_COUNT_OVERFLOW", "over a line limit"),
-        ("Module BIN does not exist in the limits file.", "BIN unknown to the limits file"),
+        ("Module BIN does not exist in the limits file.", "BIN missing from the limits file"),
         ("Gas price too low", "a rule other than a line limit"),
         ("", "no reason given"),
         ("<b>", "unknown reason"),

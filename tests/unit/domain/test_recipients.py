@@ -143,7 +143,7 @@ def test_recipient_is_called_by_its_address_or_its_name(
 def test_reason_names_the_cause_and_since_when(cause: OffCause) -> None:
     off = AddressOff(Recipient("mail", "dev@example.org"), cause, A_MOMENT, "dev")
 
-    assert off.reason == f"this address is off since 2026-11-20 12:00:00 UTC: {cause}"
+    assert off.reason == f"this address has been off since 2026-11-20 12:00:00 UTC: {cause}"
 
 
 def test_name_is_taken_as_it_is_given_with_its_blanks_joined() -> None:

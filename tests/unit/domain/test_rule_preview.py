@@ -264,4 +264,4 @@ def test_module_unknown_to_the_limits_file_is_said_of_a_firing() -> None:
         REJECTED, [rejected_at(0, "Module BIN does not exist in the limits file.")]
     )
 
-    assert group_in_words(firing) == "module BIN, stage RPC, unknown to the limits file"
+    assert group_in_words(firing) == "module BIN, stage RPC, missing from the limits file"

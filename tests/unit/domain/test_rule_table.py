@@ -269,7 +269,7 @@ def test_wrong_value_is_named_with_what_to_write(key: str, value: object, remark
         ({"kind": "busy", "escalate_to": ["a@b"]}, "escalate_to", "needs escalate_after"),
         ({"kind": "busy", "pierces": True}, "pierces", 'needs severity = "critical"'),
         ({"kind": "busy", "time_zone": "Europe/Berlin"}, "time_zone", "needs active"),
-        ({"kind": "busy", "until": "2026-11-27T07:00:00Z"}, "until", "what happens once"),
+        ({"kind": "busy", "until": "2026-11-27T07:00:00Z"}, "until", "single events"),
         ({"severity": "info"}, "", "lacks kind"),
         ({"kind": "busy", "window": "5m"}, "window", "belongs to rules of kind rejection-rate"),
         ({"kind": "rejection-rate", "window": "5m"}, "", "lacks more_than"),
@@ -333,7 +333,7 @@ def test_escalation_after_no_time_is_refused() -> None:
     table = {"kind": "rejected", "escalate_after": "0s", "escalate_to": ["lead@example.org"]}
 
     assert read_rule("r", table) == [
-        ("escalate_after", "is 0s, no time at all: write more, or leave the key out")
+        ("escalate_after", "is 0s: write more than zero, or leave the key out")
     ]
 
 

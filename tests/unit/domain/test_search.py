@@ -131,7 +131,7 @@ def test_search_takes_so_many_words_and_no_more() -> None:
     ("kind", "word", "has_module"),
     [
         *((kind, name, False) for kind, name in KIND_NAMES.items()),
-        (ReasonKind.MODULE_UNDEFINED, "unknown to the limits file", True),
+        (ReasonKind.MODULE_UNDEFINED, "missing from the limits file", True),
         (ReasonKind.UNPARSED, "no reason given", False),
         (ReasonKind.OVER_LIMIT, "cannot prove", True),
     ],
@@ -290,5 +290,5 @@ def test_own_tags_are_those_of_no_text() -> None:
 
 @pytest.mark.parametrize("text", ["a b!c", "<b>", "#" * 3, "x" * 41])
 def test_what_is_no_tag_is_named_with_the_remedy(text: str) -> None:
-    with pytest.raises(InputError, match="is no tag: write letters, digits, - and _"):
+    with pytest.raises(InputError, match="is not a tag: write letters, digits, - and _"):
         typed_tags(text)

@@ -217,7 +217,7 @@ def test_hours_that_do_not_come_before_the_end_are_refused() -> None:
     until_they_begin = replace(request, ends_at=utc("2026-11-22T01:00"))
 
     for each in (request, until_they_begin):
-        with pytest.raises(InputError, match="sun 02:00-04:00 Europe/Zurich do not come before"):
+        with pytest.raises(InputError, match="sun 02:00-04:00 Europe/Zurich do not fall before"):
             check_request(each, A_MOMENT)
 
     check_request(replace(request, ends_at=utc("2026-11-22T01:01")), A_MOMENT)
@@ -230,11 +230,11 @@ def test_hours_that_do_not_come_before_the_end_are_refused() -> None:
         ({"ends_at": A_MOMENT}, "not after its start at 2026-11-20 12:00:00 UTC"),
         (
             {"starts_at": A_MOMENT - 2 * HOUR, "ends_at": A_MOMENT - HOUR},
-            "would be over since 2026-11-20 11:00:00 UTC",
+            "would have ended on 2026-11-20 11:00:00 UTC",
         ),
         (
             {"starts_at": A_MOMENT - HOUR, "ends_at": A_MOMENT},
-            "would be over since 2026-11-20 12:00:00 UTC",
+            "would have ended on 2026-11-20 12:00:00 UTC",
         ),
         ({"ends_at": A_MOMENT + timedelta(days=367)}, "longer than 366 days"),
         ({"reason": "  "}, "has no reason"),

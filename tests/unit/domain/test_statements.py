@@ -21,7 +21,9 @@ REJECTED = ExclusionAnswer(a_hash(), a_record(), endpoint="first")
 NOTHING = ExclusionAnswer(a_hash(), endpoint="second")
 SINCE = "since 2026-11-20 12:00:00 UTC"
 NO_PROOF = "only a receipt proves an inclusion"
-DISAGREE = "The endpoints disagree, and the rejection counts: first has reported a rejection"
+DISAGREE = (
+    "The endpoints disagree, and the rejection takes precedence: first has reported a rejection"
+)
 LONG = f"SEE https://evil.example {'!' * 40}"
 
 

@@ -295,7 +295,7 @@ def test_what_cannot_be_used_of_a_line_is_named_and_the_rest_is_taken() -> None:
     first, second = listed.where_known({A_NETWORK}).transactions
     assert first.remarks.label == "mine"
     assert first.remark == (
-        "without its tags, since “a!b” is no tag: write letters, digits, - and _, at most 40, "
+        "without its tags, since “a!b” is not a tag: write letters, digits, - and _, at most 40, "
         "with blanks between tags; its network “linea” is no chain id"
     )
     assert second.network_ids == ()

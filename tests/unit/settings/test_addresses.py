@@ -23,11 +23,11 @@ MISTAKES = {
     ),
     "no network of a proxy": (
         PROXY + "addresses = ['proxy.lan']\nroles = { '*' = 'viewer' }\n",
-        ("sign_in.proxy.addresses", "holds 'proxy.lan', which is no network: write an address"),
+        ("sign_in.proxy.addresses", "holds 'proxy.lan', which is not a network: write an address"),
     ),
     "a network of a proxy with an address in it": (
         PROXY + "addresses = ['10.0.0.5/24']\nroles = { '*' = 'viewer' }\n",
-        ("sign_in.proxy.addresses", "holds '10.0.0.5/24', which is no network"),
+        ("sign_in.proxy.addresses", "holds '10.0.0.5/24', which is not a network"),
     ),
     "a proxy that is anybody": (
         PROXY + "addresses = ['0.0.0.0/0']\nroles = { '*' = 'viewer' }\n",
@@ -106,7 +106,7 @@ MISTAKES = {
     ),
     "a replica of a file": (
         "[store]\nread_url = 'postgresql://me:canary@127.0.0.1/lw'\n",
-        ("store.read_url", "names a replica, and store.url no PostgreSQL server"),
+        ("store.read_url", "names a replica, but store.url is not a PostgreSQL server"),
     ),
     "a replica that is no store": (
         DATABASE + "read_url = 'mysql://h/canary'\n",

@@ -22,7 +22,7 @@ BUDGETS = {
     ),
     "a misspelt method": (
         "credits = { linea_getTransactionExclusionStatusV2 = 5 }",
-        "is no method that is asked: did you mean getTransactionExclusionStatusV1?",
+        "is not a method of Linewatch: did you mean getTransactionExclusionStatusV1?",
     ),
     "no method at all": ("credits = { x = 5 }", "choose one of suggestedGasFees, baseFeeHistory"),
     "no turn for look-ups": ("requests_at_once = 1", "write 2, or reserve = 0"),

@@ -17,8 +17,8 @@ from tests.unit.settings.configuration_files import loaded, read
     ("text", "remedy"),
     [
         ("[recipients.nobody]", "is neither an email address nor a channel"),
-        ('[recipients."ops@example.org"]\ntime_zone = "Mars"', "is no time zone"),
-        ('[recipients."ops@example.org"]\nactive = ["always"]', "is no span of a week"),
+        ('[recipients."ops@example.org"]\ntime_zone = "Mars"', "is not a time zone"),
+        ('[recipients."ops@example.org"]\nactive = ["always"]', "is not a weekly span"),
         ('[recipients."ops@example.org"]\nzone = "UTC"', "time_zone"),
         ('[recipients."ops@example.org"]\ndigest = "noon"', "is no time of a digest"),
     ],

@@ -113,13 +113,16 @@ MISTAKES = {
     ),
     "a duration of nothing": (
         "[poll]\ngas_period = '0s'\n",
-        ("poll.gas_period", "'0s': 0s is no time at all; write more than none"),
+        ("poll.gas_period", "'0s': 0s is too short; write more than zero"),
     ),
     "a duration beyond all calendars": (
         "[poll]\ngas_period = '999999999d'\n",
         ("poll.gas_period", "999999999d is too long; write at most 36500d"),
     ),
-    "a size of nothing": ("[serve]\nlargest_body = '0kB'\n", ("has room for nothing",)),
+    "a size of nothing": (
+        "[serve]\nlargest_body = '0kB'\n",
+        ("is too small; write more",),
+    ),
     "a wrong size": ("[serve]\nlargest_body = '1GB'\n", ("serve.largest_body", "64kB or 1MB")),
     "a table that is none": ("pages = 3\n", ("pages", "own.toml", "'3'")),
     "a list item": ("[mail]\nrecipients = [1]\n", ("mail.recipients.0", "'1'")),
@@ -197,7 +200,7 @@ MISTAKES = {
     ),
     "a zone": (
         "[mail]\ntime_zone = 'Europe/Zurych'\n",
-        ("mail.time_zone", "'Europe/Zurych'", "no time zone"),
+        ("mail.time_zone", "'Europe/Zurych'", "not a time zone"),
     ),
     "a key without its name": (
         "[mail]\ndkim_key_file = '/no/such.pem'\n",
@@ -211,10 +214,10 @@ MISTAKES = {
         "[mail]\ndkim_selector = 'watch'\n",
         ("mail.dkim_selector", "set mail.dkim_key_file as well"),
     ),
-    "half a zone": ("[mail]\ntime_zone = 'Europe'\n", ("mail.time_zone", "no time zone")),
+    "half a zone": ("[mail]\ntime_zone = 'Europe'\n", ("mail.time_zone", "not a time zone")),
     "a path for a zone": (
         "[mail]\ntime_zone = '/etc/passwd'\n",
-        ("mail.time_zone", "no time zone"),
+        ("mail.time_zone", "not a time zone"),
     ),
     "a greeting": ("[mail]\nehlo_name = 'my host'\n", ("mail.ehlo_name", "'my host'", "mx.exam")),
     "a mail server and nobody to write to": (
@@ -354,7 +357,7 @@ def test_end_of_line_limits_is_written_as_sequencers_or_people_write_it(
         ("line_limits_end_block = 31000000", "needs a node that says when the block comes"),
         (
             "line_limits_end_block = 31000000\nline_limits_end = 2027-01-15",
-            "stands beside line_limits_end: say when line limits end in one of the two",
+            "conflicts with line_limits_end: remove one of the two",
         ),
         ("limit_periods = [{ table = 'mainet' }]", "is no table of module limits"),
         ("after_limits = 'often'", "choose one of seldom, never"),

@@ -108,7 +108,7 @@ def test_nonce_behind_others_is_told_so(queries: Application, store: Store) -> N
 def test_limit_that_the_sequencer_left_out_is_told_with_its_table(queries: Application) -> None:
     [summary] = queries.summaries([tx_hash(1)])
 
-    assert "more lines in the prover module ADD than the limit of 524,288 (Devnet, 2026-05-12)" in (
+    assert "the line limit of the prover module ADD, 524,288 (Devnet, 2026-05-12)" in (
         engineers_text(summary)
     )
 

@@ -54,7 +54,7 @@ def chart_count(page: AppTest) -> int:
 def test_page_says_what_to_pay_and_no_wait_that_is_only_configured(queries: Application) -> None:
     words = words_of(visit("fees", queries, network="Devnet"))
 
-    assert "What it costs at most" in words
+    assert "Maximum cost" in words
     assert "0.1 gwei of it priority fee" in words
     assert "wait" not in words
     assert "Base fee trend: up; priority fees: level." in words
@@ -74,7 +74,7 @@ def test_page_says_what_the_chart_shows(queries: Application) -> None:
 def test_page_says_of_how_many_blocks_its_extremes_are(queries: Application, store: Store) -> None:
     fast = replace(SIMULATED, block_time=SIMULATED.gas_period / 2)
 
-    assert "The share of blocks that was seen is not known" in words_of(
+    assert "The share of blocks seen is not known" in words_of(
         visit("fees", queries, network="Devnet")
     )
     words = words_of(visit("fees", Application(store, (fast,), None, lambda: NOW)))
@@ -84,7 +84,7 @@ def test_page_says_of_how_many_blocks_its_extremes_are(queries: Application, sto
 def test_page_says_where_its_chart_begins_later_than_it_was_asked(queries: Application) -> None:
     words = words_of(visit("fees", queries, network="Linea", range="1 h"))
 
-    assert "Nothing was seen before 20 Nov 2026 11:39 UTC (hatched)." in words
+    assert "No fee was seen before 20 Nov 2026 11:39 UTC (hatched)." in words
 
 
 def test_stale_fees_are_said_to_be_stale(queries: Application) -> None:
@@ -99,7 +99,7 @@ def test_several_networks_stand_side_by_side_until_one_is_chosen(queries: Applic
     several, one = visit("fees", queries), visit("fees", queries, network="Linea")
 
     assert chart_count(several) == 1
-    assert "Fees against usual, last 1 h" in words_of(several)
+    assert "Fees vs. usual, last 1 h" in words_of(several)
     assert "For Devnet, Linea, it is the median of this time." in words_of(several)
     assert words_of(several).count("lw-compare is-stale") == 1
     assert "When is it cheaper?" in words_of(one)
@@ -173,7 +173,7 @@ def test_too_little_history_is_said_and_not_made_up(queries: Application) -> Non
     words = words_of(page)
 
     assert "Not enough history for a week yet" in words
-    assert "once every hour of the day was seen on three days" in words
+    assert "once three days of every hour are known" in words
     assert chart_count(page) == 1
 
 
@@ -278,7 +278,7 @@ def test_unknown_network_in_the_address_shows_every_network(queries: Application
     page = visit("fees", queries, network="Nowhere")
 
     assert not page.exception
-    assert "Fees against usual" in words_of(page)
+    assert "Fees vs. usual" in words_of(page)
 
 
 def test_networks_of_the_same_name_are_told_apart_by_id(store: Store) -> None:
@@ -314,7 +314,7 @@ def test_flat_chain_is_told_by_its_priority_fee(store: Store) -> None:
     assert "Priority fee, last 1 h" in words
     assert "Flat is busy." in words
     assert "Flat fee" in words
-    assert "How long it was busy is not known: nobody watched then." in words
+    assert "The busy time is not known: the network was not watched." in words
 
 
 def test_flat_chain_that_is_calm_is_called_calm(store: Store) -> None:

@@ -227,16 +227,6 @@ def test_worker_is_named_by_its_process(queries: Application, store: Store) -> N
     assert "Monitoring stopped" not in words
 
 
-def test_page_says_that_fees_have_not_been_asked_for_yet(empty_store: Store) -> None:
-    with empty_store.write() as connection:
-        acquire(connection, "worker", "host-1/77/abc", MINUTE)
-        save_gas(connection, GasObservation(SIMULATED.network_id, NOW, busy_threshold=Wei(7)))
-
-    words = words_of(visit("health", Application(empty_store, (SIMULATED,), None, lambda: NOW)))
-
-    assert "Nothing is wrong; some fees have not been asked for yet" in words
-
-
 def test_late_mail_says_what_the_server_said(queries: Application, store: Store) -> None:
     make_pending(store, dead=False)
 
@@ -244,7 +234,7 @@ def test_late_mail_says_what_the_server_said(queries: Application, store: Store)
 
     assert "1 notification is pending, the oldest for " in words
     assert "451 later" in words
-    assert "No mail was accepted since 11:51:00 UTC. The next attempt is in 1 min." in words
+    assert "No mail has been accepted since 11:51:00 UTC. The next attempt is in 1 min." in words
     assert "alerts?section=Deliveries&amp;state=Pending" in words
     assert "nothing is lost" in words
 
@@ -267,7 +257,7 @@ def test_outage_that_the_fallback_reported_says_so() -> None:
 
     words = str(mail_part(mail, NOW))
 
-    assert "No mail was accepted since 11:51:00 UTC. The next attempt is now." in words
+    assert "No mail has been accepted since 11:51:00 UTC. The next attempt is now." in words
     assert "The fallback was used at 11:56:00 UTC." in words
 
 
@@ -276,7 +266,7 @@ def test_network_without_endpoints_says_so(store: Store) -> None:
 
     words = words_of(visit("health", Application(store, (mute,), None, lambda: NOW)))
 
-    assert "It has no gas, node or exclusion endpoint" in words
+    assert "This network has no gas, node or exclusion endpoint" in words
 
 
 @pytest.mark.parametrize(

@@ -12,18 +12,23 @@ from dashboard.application.health import Health, NotificationHealth, StorageHeal
 from dashboard.application.health_troubles import health_troubles
 from dashboard.application.network_status import Activity
 from dashboard.application.source_health import NetworkHealth, OperationHealth, OperationState
+from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.coverage import CoverageChange, Covered, Watched
 from dashboard.domain.health.observation import Operation
+from dashboard.domain.quantity import Wei
+from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.show.parts.health_cards import mail_part
 from dashboard.show.views.alerts import headline
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from dashboard.store.engine.leases import Holder
+from dashboard.store.engine.leases import Holder, acquire
+from dashboard.store.fees.save import save_gas
 from dashboard.store.health import MailState, StoreSpace
 from dashboard.store.monitoring.answer_counts import note_answered
 from dashboard.store.monitoring.coverage import save_coverage
-from tests.browser.seeded_store import SILENT, SIMULATED
+from dashboard.store.tracking.transactions import track
+from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.builders import A_MOMENT as NOW
 from tests.builders import a_hash, a_record, a_transition
 from tests.saved_record import save_record
@@ -179,7 +184,7 @@ def test_counts_of_a_time_that_began_without_a_worker_are_lower_bounds(empty_sto
 def test_hour_with_gaps_is_not_called_free_of_rejections(empty_store: Store) -> None:
     queries = Application(empty_store, (SIMULATED, SILENT), None, lambda: NOW)
 
-    assert "none seen rejected, 1 h has gaps" in words_of(visit("overview", queries, wall="1"))
+    assert "no rejection seen in 1 h, with gaps" in words_of(visit("overview", queries, wall="1"))
     assert '0<small title="Not all of the hour was watched.">, with gaps' in words_of(
         visit("overview", queries)
     )
@@ -190,3 +195,33 @@ def test_gap_is_the_same_on_health_and_fees(queries: Application) -> None:
     assert "1 gap (hatched): 5 min from 20 Nov 11:30 UTC." in words_of(
         visit("fees", queries, network="Devnet")
     )
+
+
+def test_network_that_was_not_asked_is_not_hidden_behind_one_that_was(store: Store) -> None:
+    with store.write() as connection:
+        track(connection, TrackRequest(tx_hash(9), (SIMULATED.network_id, SILENT.network_id)), NOW)
+    queries = Application(store, (SIMULATED, SILENT), None, lambda: NOW)
+
+    words = words_of(visit("tracked", queries))
+
+    assert "Not checked yet" in words
+    assert "on Linea</small>" in words
+    assert "No rejection on record" not in words
+
+
+def test_page_of_one_network_does_not_say_that_nothing_is_tracked_at_all(store: Store) -> None:
+    queries = Application(store, (SIMULATED, SILENT), None, lambda: NOW)
+
+    words = words_of(visit("tracked", queries, network="Linea"))
+
+    assert "Nothing is tracked on this network" in words
+
+
+def test_page_says_that_fees_have_not_been_asked_for_yet(empty_store: Store) -> None:
+    with empty_store.write() as connection:
+        acquire(connection, "worker", "host-1/77/abc", MINUTE)
+        save_gas(connection, GasObservation(SIMULATED.network_id, NOW, busy_threshold=Wei(7)))
+
+    words = words_of(visit("health", Application(empty_store, (SIMULATED,), None, lambda: NOW)))
+
+    assert "Nothing is wrong; some fees have not been asked for yet" in words

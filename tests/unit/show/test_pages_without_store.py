@@ -49,7 +49,7 @@ def test_wall_without_a_store_stays_a_wall_and_says_what_to_do() -> None:
 
     words = words_of(page)
     assert '<h1 class="lw-wall-bad">The store cannot be read</h1>' in words
-    assert words.count("look at the log of the worker and at the disk.") == 1
+    assert words.count("check the worker&#x27;s log and the disk.") == 1
     assert [each.label for each in page.button] == ["Leave"]
 
 

@@ -40,7 +40,7 @@ from tests.saved_record import save_record
 from tests.unit.show.page_runs import visit, visit_in, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-SETTLED_BY_RECEIPT = DISPUTE.replace(", and the rejection counts", "").replace(
+SETTLED_BY_RECEIPT = DISPUTE.replace(", and the rejection takes precedence", "").replace(
     "; only a receipt proves an inclusion", ""
 )
 DAY = Period("day", timedelta(days=1), timedelta(hours=1))

@@ -286,7 +286,7 @@ def test_form_says_a_rule_as_it_is(queries: Application, rule: Rule) -> None:
 
     words = words_of(pressed(page, "Save"))
 
-    assert "Nothing had to change." in words
+    assert "No change was needed." in words
     assert queries.rules.in_force()[0].changed_at is None
 
 

@@ -123,7 +123,7 @@ def test_text_is_checked_and_nothing_of_it_is_shown(store: Store) -> None:
     assert seen == ["canary"]
     assert "With this text Linewatch would not start:" in words
     assert "&lt;i&gt;wrong&lt;/i&gt;" in words
-    assert "were not looked at: mail.password;" in words
+    assert "variables that were not read: mail.password;" in words
     assert "What a reload would change" in words
     assert "canary" not in words
 
@@ -194,7 +194,7 @@ def test_audit_log_is_searched_by_who_what_where_and_when(store: Store) -> None:
     def words(**address: str) -> str:
         return words_of(visit("settings", queries, section="Audit log", **address))
 
-    assert "1 action on record of the last 7 days." in words()
+    assert "1 action in the last 7 days." in words()
     assert "&lt;u&gt;Ada&lt;/u&gt;" in words()
     assert "Bob" not in words()
     page = visit("settings", queries, section="Audit log", origin="192.0")

@@ -41,7 +41,7 @@ def test_change_of_one_is_taken_back(store: Store, queries: Application) -> None
 
     with store.read() as connection:
         assert {each.remarks.owner for each in newest_tracked(connection, 9)} == {""}
-    assert "It is as it was before" in words_of(page)
+    assert "Undone" in words_of(page)
 
 
 def test_undo_is_not_lost_with_a_run_that_was_cut_short(queries: Application) -> None:
@@ -51,7 +51,7 @@ def test_undo_is_not_lost_with_a_run_that_was_cut_short(queries: Application) ->
     press(page, f"FormSubmitter:edit-{tx_hash(9)}-Save")
 
     page.session_state["undo_pressed"] = True  # as the callback of a press left it
-    assert "It is as it was before" in words_of(page.run())
+    assert "Undone" in words_of(page.run())
 
 
 def test_saved_filter_keeps_the_network(queries: Application) -> None:

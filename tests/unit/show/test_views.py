@@ -304,7 +304,7 @@ def test_network_that_never_answered_says_once_what_failed(empty_store: Store) -
     words = words_of(visit_in(None, "overview", queries, {"attention-all": True}))
 
     assert "Quiet: gas API down 1 min, since 11:59:00 UTC." in words
-    assert "not seen yet: no answer since 11:59:00 UTC (1 min ago)." in words
+    assert "has been seen yet: no answer since 11:59:00 UTC (1 min ago)." in words
     assert words.count("The gas endpoint gave no answer within 5 s.") == 1
 
 

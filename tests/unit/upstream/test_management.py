@@ -42,7 +42,7 @@ def test_token_follows_no_redirect(receiver: tuple[Receiver, str]) -> None:
         error = refused(f"http://127.0.0.1:{port}/api/v1/commands")
 
     assert isinstance(error, UpstreamRefused)
-    assert "sends on to http://localhost:" in str(error)
+    assert "redirects to http://localhost:" in str(error)
     assert other.requests == []
 
 

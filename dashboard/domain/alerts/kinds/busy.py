@@ -27,7 +27,7 @@ _MEANINGS: Final = {
     ),
 }
 _WAIT: Final = (
-    "Put off what can wait: another message says when it is calm again.",
+    "Wait if you can: another message says when the network is calm again.",
     "If something cannot wait, pay the fees that the page Fees suggests now.",
 )
 
@@ -55,7 +55,7 @@ def _describe(change: DescribedChange, grounds: FeeGrounds) -> IncidentText:
     name, measure, whole_measure = _MEASURES[grounds.signal]
     fee, threshold, unit = compared(grounds.fee, grounds.threshold)
     which = "" if grounds.signal is Signal.BASE_FEE else f"{grounds.signal} "
-    side = "above" if grounds.is_busy else "not above"
+    side = "above" if grounds.is_busy else "at or below"
     began = (("Busy since", moment_in(change.transition.began_at, change.zone)),)
     return IncidentText(
         headline=f"{change.network} {claim}: {which}{fee} {unit}, {measure} {threshold}",

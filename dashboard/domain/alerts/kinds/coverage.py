@@ -29,15 +29,15 @@ REPORTED_AFTER_END: Final = timedelta(minutes=5)
 """How long after its end a gap is still reported: without a worker, it becomes known only then."""
 
 _AFTER_WORKER: Final = (
-    "What nodes reported meanwhile is stored, and hashes are asked about again.",
+    "Reports that nodes sent meanwhile are stored; hashes are asked about again.",
     "Run a second `linewatch worker` on another machine: it takes over within seconds.",
 )
 _AFTER_GAP: Final = (
-    "The page Health lists the gaps. Linewatch asks again for what upstream still knows.",
+    "The page Health lists the gaps. Linewatch asks for all that its sources still have.",
 )
 _CAUSES: Final = {
     GapCause.NOT_WATCHED: "no worker was running",
-    GapCause.NOT_ANSWERED: "nobody answered",
+    GapCause.NOT_ANSWERED: "no source answered",
 }
 
 
@@ -111,7 +111,7 @@ def _describe(
 ) -> IncidentText:
     begun, end = grounds.begins_at, grounds.ends_at
     until = () if end is None else (("Until", moment(end)), ("Lasted", span(end - begun)))
-    when = f"since {moment(begun)}" if end is None else from_to(begun, end)
+    when = f"from {moment(begun)} on" if end is None else from_to(begun, end)
     headline = f"{claim} {when}"
     return IncidentText(
         headline=headline,
@@ -145,7 +145,7 @@ WORKER_SILENT: Final = Kind(
     title="Monitoring stopped: the worker {is_} not running",
     when="no worker is running",
     subjects={
-        SubjectKind.WORKER: Judged(State.ANSWERING, State.SILENT, "a worker is running again")
+        SubjectKind.WORKER: Judged(State.ANSWERING, State.SILENT, "A worker is running again")
     },
     is_of_networks=False,
     is_measured=True,

@@ -35,8 +35,8 @@ USUAL_SHARE: Final = 80
 _LARGEST_BUDGET: Final = 10**15
 _ALL: Final = 100
 _SAVE_CREDITS: Final = (
-    "Run `linewatch config plan`: it says what the cadence costs a day, and what another would.",
-    "Fewer calls_per_transaction and longer periods in [poll] spend less.",
+    "`linewatch config plan` shows what polling costs a day, and what other settings would cost.",
+    "To spend less, lower calls_per_transaction or lengthen periods in [poll].",
 )
 
 
@@ -102,10 +102,10 @@ def _measure(values: Mapping[str, Any]) -> CreditMeasure:
 
 def _describe(change: DescribedChange, grounds: CreditGrounds) -> IncidentText:
     used = share(grounds.spent / grounds.budget)
-    spent = f"{grounds.spent:,} of {grounds.budget:,} credits of this {grounds.per}"
+    spent = f"{grounds.spent:,} of the {grounds.per}'s {grounds.budget:,} credits"
     return IncidentText(
-        headline=f"{used} of the credits of this {grounds.per} are spent",
-        opening=f"{spent} are spent, {used}.",
+        headline=f"{used} of the {grounds.per}'s credits are spent",
+        opening=f"{spent} are spent.",
         page="health",
         rows=(change.rule, ("Spent", spent), *change.lasted),
         next_steps=_SAVE_CREDITS if change.is_open else (),
@@ -117,7 +117,7 @@ CREDITS_SHORT: Final = Kind(
     when="credits run short",
     subjects={
         SubjectKind.CREDITS: Judged(
-            State.WITHIN_LIMITS, State.BEYOND_LIMITS, "the budget of credits is kept again"
+            State.WITHIN_LIMITS, State.BEYOND_LIMITS, "credits are within the budget again"
         )
     },
     is_of_networks=False,

@@ -77,8 +77,8 @@ def describe_own_failure(change: DescribedChange, grounds: DeliveryGrounds) -> I
         headline=f"{channel} did not accept {many}",
         opening=f"The channel {channel} did not accept {many}, the oldest since "
         f"{moment(grounds.oldest)}.",
-        remark="It accepted this message, so it works again, at least for you. Another message "
-        "follows only if it fails again.",
+        remark="This message got through, so the channel works again, at least for you. The next "
+        "one comes only if it fails again.",
     )
 
 
@@ -106,13 +106,13 @@ def _describe_delivery(change: DescribedChange, grounds: DeliveryGrounds) -> Inc
 
 def _describe_bounce(change: DescribedChange, grounds: BounceGrounds) -> IncidentText:
     address, at = change.what, moment(grounds.bounced_at)
-    explanation = "Messages still go there. When another one comes back, the address is turned off."
+    explanation = "Messages still go there. If another comes back, the address is turned off."
     if grounds.is_off:
         explanation = "Several came back, so the address is off: nothing is sent to it."
     return IncidentText(
-        headline=f"mails to {address} come back"
+        headline=f"Mails to {address} come back"
         if grounds.is_off
-        else f"a mail to {address} came back",
+        else f"A mail to {address} came back",
         opening=f"The mail server of {address} sent a message back at {at}: the mailbox "
         "does not exist, or accepts nothing.",
         page="alerts",
@@ -131,9 +131,7 @@ DELIVERY_FAILING: Final = Kind(
         SubjectKind.DELIVERY: Judged(
             State.DELIVERING, State.FAILING, "{what} accepts notifications again"
         ),
-        SubjectKind.ADDRESS: Judged(
-            State.DELIVERING, State.FAILING, "{what} counts as a working address again"
-        ),
+        SubjectKind.ADDRESS: Judged(State.DELIVERING, State.FAILING, "{what} works again"),
     },
     is_of_networks=False,
     is_measured=True,

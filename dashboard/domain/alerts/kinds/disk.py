@@ -31,9 +31,9 @@ def _describe(change: DescribedChange, grounds: SpaceGrounds) -> IncidentText:
     free, least = size(grounds.free), size(grounds.least)
     return IncidentText(
         headline=f"{claim}: {free} free",
-        opening=f"{free} are free on the disk of the store; less than {least} is low.",
+        opening=f"The disk of the store has {free} free; less than {least} is low.",
         page="health",
-        rows=(("Free", free), ("Low below", least), *change.lasted),
+        rows=(("Free", free), ("Warn below", least), *change.lasted),
         explanation=_FULL if change.is_open else "",
         next_steps=_MAKE_ROOM if change.is_open else (),
     )

@@ -30,8 +30,8 @@ from dashboard.domain.formatting import moment, span, write_duration
 from dashboard.domain.markup import unlinked
 
 _BEFORE_END: Final = (
-    "A key is renewed with `linewatch keys rotate`.",
-    "The operator of the server renews its certificate; you renew those in `tls.ca_file`.",
+    "Renew a key with `linewatch keys rotate`.",
+    "A server's operator renews its certificate; you renew those in `tls.ca_file`.",
 )
 
 
@@ -72,7 +72,7 @@ def _describe(change: DescribedChange, grounds: ExpiryGrounds) -> IncidentText:
     when = f"expires in {span(left)}" if left > timedelta() else "has expired"
     return IncidentText(
         headline=f"The {what} {when}",
-        opening=f"The {what} {when}, on {moment(grounds.ends_at)}.",
+        opening=f"The {what} {when} ({moment(grounds.ends_at)}).",
         page="health",
         rows=(change.rule, ("Expires", moment(grounds.ends_at))),
         next_steps=_BEFORE_END,

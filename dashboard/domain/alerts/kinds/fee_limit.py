@@ -86,7 +86,7 @@ def _describe(change: DescribedChange, grounds: FeeLimitGrounds) -> IncidentText
     claim = f"is {side}" if grounds.is_beyond else f"{not_beyond} {side}"
     return IncidentText(
         headline=f"{change.network}: {name} {fee} {claim} {limit}",
-        opening=f"The {name} of {change.network} {claim} {limit}: it is {fee}.",
+        opening=f"The {name} of {change.network}, {fee}, {claim} {limit}.",
         page="fees",
         rows=(
             change.rule,

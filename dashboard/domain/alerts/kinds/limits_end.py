@@ -11,8 +11,8 @@ from dashboard.domain.formatting import moment, moment_in
 
 _WHAT_FOLLOWS: Final = (
     "Transactions first seen since then are not rejected for line limits, so nobody is notified if "
-    "the exclusion API stops answering. Earlier rejections stay, and transactions from before are "
-    "asked about as ever. Fees are watched in full."
+    "the exclusion API stops answering. Earlier rejections stay, and earlier transactions are "
+    "still asked about. Fees are watched as before."
 )
 _IF_NOT: Final = (
     "If the network postponed the end, correct line_limits_end or line_limits_end_block in the "
@@ -39,7 +39,7 @@ def _describe(change: DescribedChange, grounds: EndGrounds) -> IncidentText:
         explanation=_WHAT_FOLLOWS,
         next_steps=(_IF_NOT,),
         kicker="Line limits ended",
-        preheader="No more rejections for line limits are expected. Fees are watched in full.",
+        preheader="No more rejections for line limits are expected. Fees are watched as before.",
     )
 
 

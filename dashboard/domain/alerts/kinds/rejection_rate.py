@@ -131,7 +131,7 @@ def _describe(change: DescribedChange, grounds: RateGrounds) -> IncidentText:
     claim = "more than" if change.is_open else "no more than"
     return IncidentText(
         headline=f"{change.network}: {many}, {claim} {grounds.more_than:,}",
-        opening=f"{many} arrived on {change.network}: {claim} the {grounds.more_than:,} of the "
+        opening=f"{change.network} had {many}: {claim} {grounds.more_than:,}, the limit of the "
         f"rule {change.rule[1]}.",
         page="rejections",
         rows=(

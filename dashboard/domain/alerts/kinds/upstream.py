@@ -16,8 +16,8 @@ _NO_FEES: Final = (
     "fees as stale, and nobody is notified when the network becomes busy."
 )
 _NO_REJECTIONS: Final = (
-    "Until it answers, new rejections cannot be seen. It keeps them for seven days: if it answers "
-    "again within that time, none is missed."
+    "Until the API answers, new rejections stay unseen. It keeps them for seven days: if it is "
+    "back by then, none is missed."
 )
 _SOURCES: Final = {
     SubjectKind.GAS_API: ("fee source", _NO_FEES),
@@ -27,7 +27,7 @@ _SOURCES: Final = {
 
 _OUTAGES: Final = {
     SubjectKind.GAS_API: "has given no fees since {}",
-    SubjectKind.EXCLUSION_API: "has answered nothing since {}",
+    SubjectKind.EXCLUSION_API: "has not answered since {}",
 }
 """What each API fails to do; a gas API without fees may still answer thresholds."""
 
@@ -89,8 +89,8 @@ def _unasked(change: DescribedChange) -> IncidentText:
     return IncidentText(
         headline=f"{change.network}: exclusion API no longer asked",
         opening=(
-            f"No tracked transaction of {change.network} is asked about any more, so nothing shows "
-            "whether its exclusion API answers."
+            f"Linewatch no longer asks about transactions of {change.network}, so it cannot tell "
+            "whether the exclusion API answers."
         ),
         page="health",
         rows=change.lasted,

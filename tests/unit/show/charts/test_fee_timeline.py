@@ -66,7 +66,7 @@ def test_words_tell_the_share_and_of_what_it_is() -> None:
     assert "less than 1%" in str(busy_in_words(a_timeline(11, *[9] * 400)))
     assert busy_in_words(a_timeline(9)) == "Busy for 0% of the time."
     assert busy_in_words(a_timeline(1, 2, busy=BusyTime())) == (
-        "How long it was busy is not known: nobody watched then."
+        "The busy time is not known: the network was not watched."
     )
     assert busy_in_words(a_timeline(1, 2, threshold=None)) is None
 

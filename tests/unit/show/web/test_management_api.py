@@ -392,4 +392,4 @@ def test_moment_that_is_no_date_elsewhere_is_refused(site: Site) -> None:
     refused = site.client.post(url, json=body, headers=site.token())
 
     assert refused.status_code == 400
-    assert "attemptedAt is no moment that can be meant" in refused.json()["detail"]
+    assert "attemptedAt is not a usable date" in refused.json()["detail"]

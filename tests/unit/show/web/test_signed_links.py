@@ -126,8 +126,8 @@ async def test_page_says_once_what_is_acknowledged_with_it(
 
     shown = await ask("GET", f"/link/{path}")
 
-    assert "<dt>What it covers</dt><dd>With it: “" in unescape(shown.text)
-    assert shown.text.count("With it") == 1
+    assert "<dt>Covers</dt><dd>This also applies to “" in unescape(shown.text)
+    assert shown.text.count("This also applies to") == 1
 
 
 async def test_incident_is_acknowledged_once_under_the_name_that_is_given(

@@ -104,8 +104,9 @@ def test_disagreement_is_kept_with_who_said_what_and_when_until_they_agree(store
     )
     assert verdict.kind is VerdictKind.REJECTED
     assert verdict.rests_on.endswith(
-        "The endpoints disagree, and the rejection counts: first has reported no rejection since "
-        "2026-11-20 12:00:00 UTC; second has reported a rejection since 2026-11-20 12:00:00 UTC."
+        "The endpoints disagree, and the rejection takes precedence: first has reported no "
+        "rejection since 2026-11-20 12:00:00 UTC; second has reported a rejection since "
+        "2026-11-20 12:00:00 UTC."
     )
     assert statements(store)[0] == Statement("first", Said.REJECTED, at_last, at_last)
     with store.read() as connection:
