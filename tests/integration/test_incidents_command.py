@@ -45,7 +45,7 @@ def test_incident_is_acknowledged_handed_over_and_resolved(installation: Install
     assert (found["owner"], found["isChanged"]) == ("Ada", False)
     assert "acknowledged by Bob." in given.stdout
     assert "resolved by Cleo." in resolved.stdout
-    assert (refused.returncode, "is resolved since" in refused.stderr) == (2, True)
+    assert (refused.returncode, "was resolved on" in refused.stderr) == (2, True)
     [story] = [each["story"] for each in over["incidents"] if each["incidentId"].startswith(name)]
     assert story[-1]["what"].startswith("resolved by Cleo")
 
@@ -117,8 +117,8 @@ def test_address_of_a_rule_is_unverified_until_its_code_is_given(
     ("arguments", "remedy"),
     [
         (("set", "oncall@localhost"), "nothing to change"),
-        (("set", "oncall@localhost", "--active", "x"), "is no span of a week"),
-        (("set", "oncall@localhost", "--time-zone", "Mars"), "is no time zone"),
+        (("set", "oncall@localhost", "--active", "x"), "is not a weekly span"),
+        (("set", "oncall@localhost", "--time-zone", "Mars"), "is not a time zone"),
         (("set", "who@example.org", "--any-hour"), "is no recipient"),
         (("set", "oncall@localhost", "--digest", "8:00"), "is no time of a digest"),
         (("set", "hook", "--channel", "hook", "--digest", "daily 08:00"), "digests go by mail"),

@@ -95,13 +95,13 @@ def test_weekly_window_says_when_it_comes_next(installation: Installation) -> No
     [
         (("--for", "1h", "--until", "2h"), "say how long with --for"),
         (("--until", "yesterday"), "is not a time: write in how long"),
-        (("--until", "2020-01-01"), "is no time"),
+        (("--until", "2020-01-01"), "is not a time"),
         (("--for", "soon"), "is not a duration"),
         (("--for", "90d", "--every", "sun 02:00-04:00"), "say with --until when the weekly hours"),
         (("--for", "99999d"), "99999d is too long; write at most 366d"),
         (("--until", "9d", "--time-zone", "UTC"), "give --every as well"),
-        (("--until", "9d", "--every", "sun 2-4"), "is no span of a week"),
-        (("--until", "9d", "--every", "sun 02:00-04:00", "--time-zone", "Moon"), "no time zone"),
+        (("--until", "9d", "--every", "sun 2-4"), "is not a weekly span"),
+        (("--until", "9d", "--every", "sun 02:00-04:00", "--time-zone", "Moon"), "not a time zone"),
     ],
 )
 def test_times_that_cannot_be_meant_name_the_remedy(

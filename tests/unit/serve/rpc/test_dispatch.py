@@ -71,7 +71,7 @@ async def test_fault_of_a_method_becomes_its_error() -> None:
 
 @pytest.mark.parametrize(
     ("trouble", "remedy"),
-    [(StoreUnavailable, "try again later"), (StoreError, "operator mends it")],
+    [(StoreUnavailable, "try again later"), (StoreError, "operator repairs it")],
 )
 async def test_store_failure_tells_whether_to_try_again_and_no_path(
     trouble: type[StoreError], remedy: str
