@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import timedelta
 from math import isqrt
 from typing import Final, TypeAlias
 
@@ -23,6 +24,9 @@ _PATIENCE: Final = 50
 _LONGEST_PATIENCE: Final = 6400
 _AFTER_TROUBLE: Final = 10
 """The same if the size was lowered because answers were late, or requests too fast."""
+
+_ASKED_ALONE: Final = 32
+"""Parts of a failed batch with at most so many hashes are asked one by one."""
 
 _CLOSE: Final = 8
 """The search ends when the refused size exceeds the accepted one by at most an eighth."""
@@ -95,30 +99,46 @@ Places: TypeAlias = Sequence[int]
 class Round:
     """The hashes of one `ask` by index: what is left to do, and the answers so far.
 
-    Those among `apart` are asked alone, after the others.
+    Those among `apart` are asked alone and last, in the order of `apart`; before them parts of
+    batches that failed. `is_searching` says that only these are left, `waited` for how long they
+    were not answered. `left` is the transport that was left for another one.
     """
 
     def __init__(self, hashes: Sequence[TxHash], apart: Collection[TxHash] = ()) -> None:
         self.hashes = hashes
         self.not_null: dict[int, ExclusionAnswer] = {}
         self._todo: deque[Places] = deque([range(len(hashes))] if hashes else ())
+        self._suspects: deque[Places] = deque()
         self._again: list[int] = []
         self._is_second = False
         self._proof: int | None = None
         self._tried: int | None = None
+        self._trial: int | None = None
+        self._others: Places = range(len(hashes))
+        self.is_searching = False
+        self.waited = timedelta()
+        self.left: object = None
         if apart:
-            alone = [place for place, each in enumerate(hashes) if each in apart]
-            others = [place for place, each in enumerate(hashes) if each not in apart]
-            self._todo = deque(each for each in (others, *([one] for one in alone)) if each)
+            turn = {each: at for at, each in enumerate(apart)}
+            alone = [place for place, each in enumerate(hashes) if each in turn]
+            alone.sort(key=lambda place: turn[hashes[place]])
+            self._others = [place for place, each in enumerate(hashes) if each not in turn]
+            self._todo = deque([self._others] if self._others else ())
+            self._suspects = deque([one] for one in alone)
 
     def take(self, size: int, most: int) -> list[Places]:
         """Return the hashes for the next requests; empty when the round is over.
 
         Hashes that failed alone are asked once more at the end.
         """
+        if not self._todo and self._suspects:
+            self._todo, self._suspects, self.is_searching = self._suspects, deque(), True
         if not self._todo and self._again:
             self._todo.append(self._again)
             self._again, self._is_second = [], True
+        if self._trial is not None:
+            self._todo.appendleft([self._trial])
+            self._trial = None
         parts: list[Places] = []
         while self._todo and len(parts) < most:
             places = self._todo.popleft()
@@ -136,9 +156,14 @@ class Round:
             self._todo.appendleft(places)
 
     def split(self, places: Places) -> None:
-        """Put hashes first again, in two halves."""
-        middle = len(places) // 2
-        self._todo.extendleft((places[middle:], places[:middle]))
+        """Put hashes back in parts, after the others: a thousand in 33, and these hash by hash.
+
+        Few steps, since each may wait for a time-out.
+        """
+        count = len(places)
+        size = 1 if count <= _ASKED_ALONE else isqrt(count)
+        parts = [places[at : at + size] for at in range(0, count, size)]
+        (self._todo if self.is_searching else self._suspects).extendleft(reversed(parts))
 
     def may_try(self, places: Places) -> bool:
         """Whether another hash can show that the server answers, although it failed at these."""
@@ -146,11 +171,11 @@ class Round:
 
     def try_one(self, turn: int, failed: Places) -> None:
         """Ask first about a hash that was answered before, or else about one at each turn."""
-        place = turn % len(self.hashes)
+        likely = self._others if len(self._others) > 1 else range(len(self.hashes))
+        place = likely[turn % len(likely)]
         if list(failed) == [place]:
-            place = (place + 1) % len(self.hashes)
-        self._tried = place if self._proof is None else self._proof
-        self._todo.appendleft([self._tried])
+            place = likely[(turn + 1) % len(likely)]
+        self._trial = self._tried = place if self._proof is None else self._proof
 
     def keep(self, places: Places, answers: dict[int, ExclusionAnswer]) -> None:
         """Record the answers of one request; hashes that failed are asked once more."""
@@ -167,10 +192,11 @@ class Round:
     def end(self, failure: Failure) -> None:
         """End the round: all remaining hashes get this failure."""
         self._is_second = True
-        for places in (*self._todo, self._again):
+        for places in (*self._todo, *self._suspects, self._again):
             self.fail(places, failure)
         self._todo.clear()
-        self._again = []
+        self._suspects.clear()
+        self._again, self._trial = [], None
 
     def _keep(self, place: int, answer: ExclusionAnswer) -> None:
         failure = answer.failure

@@ -23,6 +23,7 @@ from dashboard.errors import (
     UpstreamFailed,
     UpstreamRefused,
     UpstreamThrottled,
+    UpstreamUnavailable,
     UpstreamUnreadable,
     WireError,
 )
@@ -46,6 +47,10 @@ _TRIES: Final = 2
 
 _MOST_APART: Final = 1000
 """How many hashes are remembered that the server fails at."""
+
+_LONGEST_SEARCH: Final = 12
+"""For how many time-outs a round waits in a search. Six suffice for a hash: a part of a batch, and
+the hash alone, are sent three times each."""
 
 
 def loop_time() -> timedelta:
@@ -106,8 +111,16 @@ class ExclusionClient:
     async def ask(self, hashes: Sequence[TxHash]) -> Sequence[ExclusionAnswer]:
         """Return one answer for each hash, in order; any trouble is a failure in its answer.
 
-        If nobody answers or the endpoint refuses, the rest is not asked and fails too. A hash that
-        the server fails at costs the others nothing: from then on it is asked alone.
+        If nobody answers or the endpoint refuses, the rest is not asked and fails too. When a batch
+        is not answered, one other hash shows whether the server answers at all: an outage costs
+        this one question more in each round. If it answers, parts of the batch are asked after all
+        other hashes, and then its hashes alone. One at which the server fails, hangs or cuts the
+        connection is asked alone and last, until it is answered: the others are answered in the
+        same round, which lasts until the time for its answer is up.
+
+        A round waits once for each batch that is not answered. Then it searches: after waits of
+        twelve time-outs, what is left fails. It has found at least one such hash by then, so that
+        several in a batch take several rounds; hashes asked alone take turns.
         """
         work = Round(hashes, self._apart)
         while parts := work.take((line := self._transports.best()).size.now, line.in_flight):
@@ -162,6 +175,15 @@ class ExclusionClient:
                 self._take(line, work, places, outcome)
             else:
                 self._recover(line, work, places, outcome, is_answered=is_answered)
+        self._end_long_search(line, work, [outcome for _, outcome in outcomes])
+
+    def _end_long_search(self, line: Line, work: Round, outcomes: Sequence[_Outcome]) -> None:
+        failed = [(x.took, x.error) for x in outcomes if isinstance(x.error, UpstreamUnavailable)]
+        if work.is_searching and failed:
+            took, error = max(failed, key=lambda each: each[0])
+            work.waited += took
+            if work.waited >= _LONGEST_SEARCH * line.asker.endpoint.timeout:
+                work.end(failure_of(error))
 
     def _take(self, line: Line, work: Round, places: Places, outcome: _Outcome) -> None:
         count, throttled = len(places), outcome.throttled
@@ -192,7 +214,10 @@ class ExclusionClient:
             line.size.refuse(count)
             line.limit = str(error)
             work.put_back(places)
-        elif isinstance(error, UpstreamFailed) and (is_answered or work.may_try(places)):
+        elif isinstance(error, UpstreamUnavailable) and (
+            is_answered
+            or (work.may_try(places) and (work.is_searching or isinstance(error, UpstreamFailed)))
+        ):
             self._narrow(line, work, places, error, is_answered=is_answered)
         elif is_answered and not isinstance(error, UpstreamThrottled):
             work.fail(places, failure_of(error))
@@ -204,7 +229,7 @@ class ExclusionClient:
         line: Line,
         work: Round,
         places: Places,
-        error: UpstreamFailed,
+        error: UpstreamUnavailable,
         *,
         is_answered: bool,
     ) -> None:
@@ -213,7 +238,8 @@ class ExclusionClient:
             work.split(places)
         else:
             tx_hash = work.hashes[places[0]]
-            self._apart[tx_hash] = None
+            self._apart.pop(tx_hash, None)
+            self._apart[tx_hash] = None  # last: those that were not asked go first next time
             work.not_null[places[0]] = ExclusionAnswer(tx_hash, failure=failure_of(error))
         if len(self._apart) > _MOST_APART:
             del self._apart[next(iter(self._apart))]
@@ -224,7 +250,7 @@ class ExclusionClient:
     def _give_up(
         self, line: Line, work: Round, places: Places, outcome: _Outcome, error: UpstreamError
     ) -> None:
-        """Use the other transport if there is one that may answer; otherwise end the round."""
+        """Use the other transport, search for the hash that nobody answers, or end the round."""
         count, is_throttled = len(places), isinstance(error, UpstreamThrottled)
         is_new = line.is_proven or not line.size.accepted
         is_slow = is_new and outcome.took >= line.asker.endpoint.timeout
@@ -233,8 +259,14 @@ class ExclusionClient:
             line.limit = str(error)
         line.size.restore()
         line.is_proven, line.unread, line.trouble = False, 0, str(error)
-        work.put_back(places)
-        if is_throttled or not self._transports.leave(line):
+        may_leave = not is_throttled and (work.left is None or work.left is line)
+        if may_leave and self._transports.leave(line):
+            work.left = line
+            work.put_back(places)
+        elif isinstance(error, UpstreamUnavailable) and work.may_try(places):
+            self._narrow(line, work, places, error, is_answered=False)
+        else:
+            work.put_back(places)
             work.end(failure_of(error))
 
     def _take_ids(self) -> int:

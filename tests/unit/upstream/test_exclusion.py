@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from datetime import UTC, datetime, timedelta
+from random import Random
 
 import pytest
 
@@ -18,7 +19,8 @@ from dashboard.errors import (
 from dashboard.upstream.batches import BatchSize
 from dashboard.upstream.endpoint import Charge
 from dashboard.upstream.exclusion import ExclusionClient
-from tests.unit.upstream.scripted_asker import ScriptedAsker, fault, result
+from tests.fake_clock import FakeClock
+from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, fault, result
 from tests.unit.upstream.scripted_exclusion import (
     Answer,
     ask,
@@ -111,7 +113,7 @@ async def test_endpoint_that_gives_no_answer_is_not_asked_for_the_rest(
     answers = await ExclusionClient(asker, "chain", 10).ask(hashes(500))
 
     assert summary(answers) == [kind] * 500
-    assert len(asker.asked) <= 2  # a refused batch may have been too large: one hash is tried
+    assert len(asker.asked) <= 2  # one hash is tried: the batch may be too large, or hold a bad one
 
 
 async def test_answer_that_cannot_be_read_is_asked_for_once_more() -> None:
@@ -238,23 +240,23 @@ async def test_throttled_items_stop_the_rest() -> None:
 
 
 SERVER_FAILS = UpstreamFailed("devnet test endpoint: the server failed (HTTP 500)")
+CUT_OFF = UpstreamUnavailable("devnet test endpoint: no answer: it was cut off or is not HTTP")
 
 
-def failing_at(*numbers: int) -> Answer:
+def failing_at(*numbers: int, error: UpstreamError = SERVER_FAILS) -> Answer:
     """Answer as a server does that fails at some hashes, whatever is asked beside them."""
     poison = {str(TxHash(number.to_bytes(32))) for number in numbers}
     sound = single_or_batch(truth)
-    return lambda calls: (
-        SERVER_FAILS if poison & {call["params"][0] for call in calls} else sound(calls)
-    )
+    return lambda calls: error if poison & {call["params"][0] for call in calls} else sound(calls)
 
 
+@pytest.mark.parametrize("error", [SERVER_FAILS, CUT_OFF])
 @pytest.mark.parametrize("poison", [(1,), (500,), (999,), (1, 999), (3, 4, 640)])
 @pytest.mark.parametrize("batch_size", [1, 30, 1000])
 async def test_hash_that_the_server_fails_at_fails_alone(
-    poison: tuple[int, ...], batch_size: int
+    poison: tuple[int, ...], batch_size: int, error: UpstreamError
 ) -> None:
-    asker = ScriptedAsker(failing_at(*poison))
+    asker = ScriptedAsker(failing_at(*poison, error=error))
     client = ExclusionClient(asker, "chain", batch_size)
 
     await client.ask(hashes(1000))  # the one hash that is tried first may be poisonous, too
@@ -284,8 +286,73 @@ async def test_hash_that_the_server_fails_at_is_asked_alone_from_then_on() -> No
     assert len(asker.asked[-1]) == 1000
 
 
-async def test_server_that_fails_at_everything_is_asked_once_more_about_one_hash() -> None:
-    asker = ScriptedAsker(lambda _: SERVER_FAILS)
+class HangingAsker(ScriptedAsker):
+    """Hangs at some hashes for three time-outs, and at what is asked beside them."""
+
+    def __init__(self, *numbers: int) -> None:
+        super().__init__(failing_at(*numbers, error=CUT_OFF))
+        self.clock = FakeClock()
+
+    async def post_json(self, body: bytes, limit: int, charge: Charge | None = None) -> bytes:
+        """Concurrent questions hang together."""
+        until = self.clock.elapsed() + 3 * self.endpoint.timeout
+        try:
+            return await super().post_json(body, limit, charge)
+        except UpstreamUnavailable:
+            await asyncio.sleep(0)  # all of them have begun
+            self.clock.wait(max(until - self.clock.elapsed(), timedelta()))
+            raise
+
+
+@pytest.mark.parametrize("batch_size", [10, 1000])
+async def test_round_with_many_hashes_that_hang_ends_and_later_ones_find_all(
+    batch_size: int,
+) -> None:
+    poison = {150 * number for number in range(1, 7)}
+    asker = HangingAsker(*poison)
+    client = ExclusionClient(asker, "chain", batch_size, elapsed=asker.clock.elapsed)
+    unanswered, waits = [], []
+
+    for _ in range(6):
+        began = asker.clock.elapsed()
+        said = summary(await client.ask(hashes(2000)))
+        waits.append((asker.clock.elapsed() - began) / asker.endpoint.timeout)
+        unanswered.append({at for at, each in enumerate(said, 1) if each == "unavailable"})
+    asker.answers_with(single_or_batch(truth))
+    healed = [summary(await client.ask(hashes(2000))) for _ in range(2)]
+
+    assert unanswered[0] <= set(range(1, 1001))  # other batches are answered all the same
+    assert unanswered[-1] == poison
+    assert max(waits) <= 3 * len(poison) + 12 + 3
+    assert healed == [["null", "record"] * 1000] * 2
+
+
+@pytest.mark.parametrize("seed", range(30))
+async def test_null_is_said_only_of_hashes_that_were_answered(seed: int) -> None:
+    chance = Random(seed)  # noqa: S311 - a scripted server, no secret
+    answered: set[int] = set()
+    bad = set(chance.sample(range(1, 51), chance.choice((1, 2, 9))))
+    errors: list[object] = [SERVER_FAILS, CUT_OFF, UpstreamRefused("413"), b"<html>"]
+
+    def at_random(calls: list[Call]) -> object:
+        asked = {int(call["params"][0], 16) for call in calls}
+        if asked & bad or chance.random() < 0.1:
+            return chance.choice(errors)
+        answered.update(asked)
+        return single_or_batch(truth)(calls)
+
+    client = ExclusionClient(ScriptedAsker(at_random), "chain", chance.choice((1, 8, 1000)))
+    for _ in range(5):
+        answered.clear()
+        said = summary(await client.ask(hashes(50)))
+        assert {at for at, each in enumerate(said, 1) if each in {"null", "record"}} <= answered
+
+
+@pytest.mark.parametrize("error", [SERVER_FAILS, CUT_OFF])
+async def test_server_that_fails_at_everything_is_asked_once_more_about_one_hash(
+    error: UpstreamError,
+) -> None:
+    asker = ScriptedAsker(lambda _: error)
     client = ExclusionClient(asker, "chain")
 
     failed = [summary(await client.ask(hashes(5000))) for _ in range(3)]

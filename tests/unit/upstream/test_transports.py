@@ -148,7 +148,25 @@ async def test_round_ends_where_both_transports_fail() -> None:
     answers = await endpoint.client.ask(hashes(2000))
 
     assert summary(answers) == ["unavailable"] * 2000
-    assert len(endpoint.websocket.asked) + len(endpoint.http.asked) == 2
+    assert [len(calls) for calls in endpoint.websocket.asked] == [1000]
+    assert [len(calls) for calls in endpoint.http.asked] == [1000, 1]  # perhaps one hash hangs
+
+
+async def test_hash_at_which_both_transports_hang_leaves_the_others_their_answers() -> None:
+    endpoint = Endpoint()
+
+    def hanging(calls: list[Call]) -> Any:  # noqa: ANN401 - replies or an error
+        if any(int(call["params"][0], 16) == 7 for call in calls):
+            endpoint.clock.wait(timedelta(seconds=30))
+            return DOWN
+        return single_or_batch(truth)(calls)
+
+    endpoint.websocket_answers = endpoint.http_answers = hanging
+    began = endpoint.clock.elapsed()
+    answers = summary(await endpoint.client.ask(hashes(20)))
+
+    assert answers == [*RIGHT[:6], "unavailable", *RIGHT[7:]]
+    assert endpoint.clock.elapsed() - began == timedelta(seconds=90)
 
 
 async def test_third_of_failing_items_leaves_a_ninth_after_the_same_round() -> None:
@@ -190,8 +208,8 @@ async def test_batch_that_is_not_answered_in_time_becomes_smaller() -> None:
         return UpstreamUnavailable("devnet test endpoint: no answer within 10 s")
 
     client = ExclusionClient(ScriptedAsker(late), "chain", elapsed=endpoint.clock.elapsed)
-    failed = await client.ask(hashes(1000))
-    answers = await client.ask(hashes(200))
+    in_parts = await client.ask(hashes(1000))
+    answers = await client.ask(hashes(1000))
 
-    assert summary(failed) == ["unavailable"] * 1000
-    assert summary(answers) == ["null", "record"] * 100
+    assert summary(in_parts) == summary(answers) == ["null", "record"] * 500
+    assert client.batch_size < 1000
