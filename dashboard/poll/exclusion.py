@@ -142,8 +142,8 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             found = watched_after(connection, network_id, self._last_cohort_id)
         self._put(found)
         self._last_cohort_id = max((each.cohort_id for each in found), default=self._last_cohort_id)
-        if self._budgets is not None:
-            self._stretch(self._budgets, self.clocks.elapsed())
+        if self._budgets is not None and self._stretch(self._budgets, self.clocks.elapsed()):
+            self.load()  # an empty schedule would mean that nothing is tracked
 
     def _put(self, found: Iterable[WatchedCohort]) -> None:
         """Schedule cohorts as stored, those of a group as one."""
@@ -166,21 +166,23 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             asked = min(elapsed_at(each.last_asked_at) for each in members if each.last_asked_at)
             self._schedule.reschedule(group, _NULL, asked, now)
 
-    def _stretch(self, budgets: NetworkBudgets, now: timedelta) -> None:
+    def _stretch(self, budgets: NetworkBudgets, now: timedelta) -> bool:
         """Stretch the intervals so that the credits suffice, judged once a minute.
 
-        If intervals became half as long, as after a budget was raised, everything is scheduled
-        again: what waits would go on waiting for the old ones.
+        If intervals became half as long, as after a budget was raised, the schedule is cleared:
+        what waits would go on waiting for the old ones. Returns whether it was.
         """
         if self._planned_at is not None and now - self._planned_at < _PLANNED_EVERY:
-            return
+            return False
         calls = self._schedule.calls_per_second(now, _PLANNED_FOR)
         stretch = budgets.plan(self.store.network_id, calls)
-        if 2 * stretch <= self._longest_stretch:
+        is_shorter = 2 * stretch <= self._longest_stretch
+        if is_shorter:
             self._schedule.clear()
             self._last_cohort_id, self._longest_stretch = 0, stretch
         self._longest_stretch = max(self._longest_stretch, stretch)
         self._schedule.stretch, self._planned_at = stretch, now
+        return is_shorter
 
     def _scheduled(self, found: WatchedCohort) -> ScheduledCohort:
         ended_at = self._limits_ended_at

@@ -10,7 +10,9 @@ from uuid import uuid4
 import pytest
 from msgspec.structs import replace
 
+from dashboard.domain.alerts.condition import State
 from dashboard.domain.health.budgets import Budget
+from dashboard.errors import UpstreamUnavailable
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.lease import Lease, NetworkStore
@@ -21,7 +23,7 @@ from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.wiring.clients import StoredPurse
 from tests.builders import A_NETWORK, a_hash
 from tests.fake_clock import FakeClock
-from tests.unit.poll.condition_scene import conditions_of
+from tests.unit.poll.condition_scene import conditions_of, told
 from tests.unit.poll.exclusion_poll_scene import POLICY, watch
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker
 from tests.unit.upstream.scripted_exclusion import single_or_batch, summary, truth
@@ -40,6 +42,7 @@ class Account:
     def __init__(self, store: Store, clock: FakeClock, fixed: float = 0.0) -> None:
         self.store, self.clock, self.fixed = store, clock, fixed
         self.budget = replace(BUDGET, credits_per_month=0) if fixed else BUDGET
+        self.is_down = False
         self.charged: Counter[date] = Counter()
         self.by_quarter: Counter[tuple[date, int]] = Counter()
         self.poll = self.a_worker()
@@ -78,7 +81,9 @@ class Account:
         asker = ScriptedAsker(self._answer, budget=keeper)
         return ExclusionClient(asker, "linea", elapsed=self.clock.elapsed)
 
-    def _answer(self, calls: list[Call]) -> Any:  # noqa: ANN401 - a reply or a list of them
+    def _answer(self, calls: list[Call]) -> Any:  # noqa: ANN401 - replies or an error
+        if self.is_down:
+            return UpstreamUnavailable("devnet test endpoint: no answer: cannot connect")
         now = self.clock.now()
         self.charged[now.date()] += 80 * len(calls)
         self.by_quarter[now.date(), now.hour // 6] += len(calls)
@@ -163,3 +168,16 @@ async def test_raised_budget_is_felt_by_what_waits_already(
 
     assert before <= 2_000
     assert account.charged.total() - before > 20 * 80
+
+
+async def test_outage_goes_on_although_a_new_day_has_credits_again(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    account = Account(store, fake_clock)
+    account.budget = replace(BUDGET, credits_per_month=0)
+    account.poll, account.is_down = account.a_worker(), True
+    watch(store, fake_clock, *range(1, 41, 2))
+
+    await account.pass_by(200)  # past midnight
+
+    assert [each.after for each in told(store)] == [State.SILENT]
