@@ -224,7 +224,7 @@ class TrackedTransactions(ApplicationSubject):
     def take_back(self, changed: Sequence[ChangedRemarks], by: Actor) -> None:
         """Undo a change as a whole; InputError if any part of it was changed since."""
         with self._context.store.write() as connection:
-            hashes = take_back(connection, changed)
+            hashes = take_back(connection, changed, by.at)
             if len(hashes) < len(changed):
                 left = len(changed) - len(hashes)
                 were = counted(left, "transaction was", "transactions were")
@@ -310,7 +310,7 @@ class TrackedTransactions(ApplicationSubject):
             found = search_tracked(connection, wanted, 1)
             if found:
                 remarks = replace(found[0].remarks, **changed)
-                edit_tracked(connection, tx_hash, remarks)
+                edit_tracked(connection, tx_hash, remarks, by.at)
                 texts = ("label", "note", "case_id", "owner", "tags")
                 details = {name: str(getattr(remarks, name)) for name in texts}
                 note_action(connection, by, Action.EDIT_TRACKED, str(tx_hash), details)

@@ -61,9 +61,10 @@ class AskingMachine(StoreMachine):
 
     @rule(tx_hash=hashes, late=st.none() | lateness, label=labels, note=labels)
     def people_amend(self, tx_hash: TxHash, late: timedelta | None, label: str, note: str) -> None:
-        remarks = Remarks(None if late is None else self.now - late, label, note)
+        now = self.now
+        remarks = Remarks(None if late is None else now - late, label, note)
         self.change(
-            lambda connection: edit_tracked(connection, tx_hash, remarks),
+            lambda connection: edit_tracked(connection, tx_hash, remarks, now),
             lambda held, said: same(said, held.tracking.amend(tx_hash, remarks)),
         )
 

@@ -266,16 +266,21 @@ def resize_cohort(connection: Connection, cohort_id: int, hashes: int) -> None:
         connection.execute(delete(cohorts).where(of_cohort))
 
 
-def restart_watch(connection: Connection, tx_hash: TxHash, attempted_at: datetime | None) -> int:
-    """Give a hash a new cohort with another age, so that polls load it again; return its id."""
+def restart_watch(
+    connection: Connection, tx_hash: TxHash, attempted_at: datetime | None, now: datetime
+) -> int:
+    """Give a hash a new cohort with another age, so that polls load it again; return its id.
+
+    The age begins with the attempt, which may be later than the tracking: it was sent again then.
+    """
     of_hash = select(tracked_hashes.c.cohort_id).where(tracked_hashes.c.tx_hash == tx_hash)
     cohort_id = split_cohort(connection, connection.scalars(of_hash).one(), [tx_hash])
     assert cohort_id is not None  # noqa: S101 - the hash was just found there
     watched = watched_cohorts.c
-    began: ColumnElement[Any] = watched.watched_at
+    is_again = watched.born_at > watched.watched_at  # tracked again, after the questions had ended
+    began: ColumnElement[Any] = case((is_again, watched.born_at), else_=watched.watched_at)
     if attempted_at is not None:
-        attempt = literal(attempted_at, Moment)
-        began = case((attempt < watched.watched_at, attempt), else_=watched.watched_at)
+        began = literal(age_starts_at(attempted_at, now), Moment)
     of_cohort = update(watched_cohorts).where(watched.cohort_id == cohort_id)
     connection.execute(of_cohort.values(born_at=began))
     return cohort_id

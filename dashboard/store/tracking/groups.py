@@ -240,7 +240,9 @@ def change_all(
     return [ChangedRemarks(row.tx_hash, remarks_of(row), after) for row, after in changed]
 
 
-def take_back(connection: Connection, changed: Sequence[ChangedRemarks]) -> list[TxHash]:
+def take_back(
+    connection: Connection, changed: Sequence[ChangedRemarks], at: datetime
+) -> list[TxHash]:
     """Restore earlier remarks, except of hashes that people changed since or no longer track.
 
     Return the restored ones.
@@ -248,7 +250,9 @@ def take_back(connection: Connection, changed: Sequence[ChangedRemarks]) -> list
     by_hash = {each.tx_hash: each for each in changed}
     now = {row.tx_hash: remarks_of(row) for row in rows_of(connection, by_hash)}
     same = [by_hash[each] for each, said in now.items() if said == by_hash[each].after]
-    return [each.tx_hash for each in same if edit_tracked(connection, each.tx_hash, each.before)]
+    return [
+        each.tx_hash for each in same if edit_tracked(connection, each.tx_hash, each.before, at)
+    ]
 
 
 def untrack_all(connection: Connection, hashes: Sequence[TxHash]) -> int:

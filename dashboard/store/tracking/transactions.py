@@ -268,7 +268,7 @@ def _track_again(connection: Connection, request: TrackRequest, now: datetime) -
     further = sorted(set(request.network_ids).difference(network_ids))
     if further or "attempted_at" in filled:
         attempted_at = row.attempted_at or request.remarks.attempted_at
-        cohort_id = restart_watch(connection, request.tx_hash, attempted_at)
+        cohort_id = restart_watch(connection, request.tx_hash, attempted_at, now)
         watch_on_networks(
             connection, cohort_id, _watched(further, age_starts_at(attempted_at, now), now)
         )
@@ -286,7 +286,7 @@ def _watched(
     return [{"network_id": each, "watched_at": now, "born_at": born_at} for each in network_ids]
 
 
-def edit_tracked(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> bool:
+def edit_tracked(connection: Connection, tx_hash: TxHash, remarks: Remarks, now: datetime) -> bool:
     """Replace the remarks; False if the hash is no longer tracked.
 
     InputError if it would have more than `MOST_TAGS`.
@@ -304,7 +304,7 @@ def edit_tracked(connection: Connection, tx_hash: TxHash, remarks: Remarks) -> b
     if before.tags != changed["tags"]:
         index_tags(connection, [tx_hash])
     if before.attempted_at != remarks.attempted_at:
-        restart_watch(connection, tx_hash, remarks.attempted_at)
+        restart_watch(connection, tx_hash, remarks.attempted_at, now)
     return True
 
 

@@ -125,7 +125,7 @@ class Played:
     def amend(self) -> None:
         remarks = Remarks(self.clock.now() - seconds(self.chance.choice((0, 5000))), "", "")
         with self.store.write() as connection:
-            edit_tracked(connection, self.some(), remarks)
+            edit_tracked(connection, self.some(), remarks, self.clock.now())
 
     def take_in(self) -> None:
         for network_id, upstream in self.upstreams.items():

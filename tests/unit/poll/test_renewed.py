@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 import pytest
 from sqlalchemy import select
 
+from dashboard.domain.tracking.remarks import Remarks
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.poll.lookup import LiveLookup
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema.tracking import cohorts, tracked_hashes
+from dashboard.store.tracking.transactions import edit_tracked, read_tracked, select_tracked
 from tests.builders import A_NETWORK, a_hash, a_record
 from tests.fake_clock import FakeClock
 from tests.saved_record import save_record
@@ -178,3 +180,52 @@ async def test_hashes_whose_look_up_failed_are_soon_asked_about_again_however_ma
 
     assert asked(upstream).keys() == {a_hash(number) for number in many}
     assert evidence_of(store).failing_since is None
+
+
+async def test_attempt_after_the_questions_had_ended_is_asked_about_for_seven_days(
+    store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock
+) -> None:
+    watch(store, fake_clock, 1)
+    await pass_hours(poll, fake_clock, 24 * 9)
+    asked(upstream)
+
+    amend(store, fake_clock, attempted_at=fake_clock.now() - timedelta(minutes=1))
+    await let_pass(poll, fake_clock, HOUR)
+
+    assert asked(upstream)[a_hash(1)] > 20
+    assert ends_in(store, fake_clock) > timedelta(days=7)
+
+
+@pytest.mark.parametrize("attempted", [timedelta(minutes=5), None])
+async def test_corrected_attempt_does_not_end_the_questions_of_what_is_tracked_again(
+    store: Store,
+    poll: ExclusionPoll,
+    upstream: ScriptedExclusion,
+    fake_clock: FakeClock,
+    attempted: timedelta | None,
+) -> None:
+    watch(store, fake_clock, 1, attempted_at=fake_clock.now() - HOUR)
+    await pass_hours(poll, fake_clock, 24 * 9)
+    watch(store, fake_clock, 1)
+    await poll.tick()
+    asked(upstream)
+
+    amend(store, fake_clock, None if attempted is None else fake_clock.now() - attempted)
+    await let_pass(poll, fake_clock, HOUR)
+
+    assert asked(upstream)[a_hash(1)] > 15
+    assert ends_in(store, fake_clock) > timedelta(days=7)
+
+
+def amend(store: Store, fake_clock: FakeClock, attempted_at: datetime | None) -> None:
+    """Correct when the first hash was attempted."""
+    with store.write() as connection:
+        assert edit_tracked(connection, a_hash(1), Remarks(attempted_at), fake_clock.now())
+
+
+def ends_in(store: Store, fake_clock: FakeClock) -> timedelta:
+    """Return for how long the first hash will be asked about."""
+    with store.read() as connection:
+        [found] = read_tracked(connection, select_tracked())
+    assert found.ends_at is not None
+    return found.ends_at - fake_clock.now()

@@ -86,8 +86,8 @@ def test_tracked_are_found_by_what_is_known_of_them(store: Store) -> None:
 def test_corrected_time_of_the_attempt_is_taken_up_again(store: Store) -> None:
     with store.write() as connection:
         last_seen = watched_after(connection, A_NETWORK, 0)[-1].cohort_id
-        edit_tracked(connection, a_hash(3), Remarks(A_MOMENT, "Case 3", ""))
-        edit_tracked(connection, a_hash(3), Remarks(A_MOMENT, "Case 3, again", ""))
+        edit_tracked(connection, a_hash(3), Remarks(A_MOMENT, "Case 3", ""), A_MOMENT)
+        edit_tracked(connection, a_hash(3), Remarks(A_MOMENT, "Case 3, again", ""), A_MOMENT)
         [taken_up] = watched_after(connection, ANOTHER_NETWORK, last_seen)
         [here] = watched_after(connection, A_NETWORK, last_seen)
         [cohort] = read_cohorts(connection, A_NETWORK, [here.cohort_id], KnownHashes())
@@ -174,8 +174,8 @@ def test_each_page_goes_on_where_the_one_before_it_ended(store: Store) -> None:
 
 def test_words_in_label_and_note_are_counted_once(store: Store) -> None:
     with store.write() as connection:
-        edit_tracked(connection, a_hash(1), Remarks(None, "Case 17", "see case 4"))
-        edit_tracked(connection, a_hash(2), Remarks(None, "", "see case 17"))
+        edit_tracked(connection, a_hash(1), Remarks(None, "Case 17", "see case 4"), A_MOMENT)
+        edit_tracked(connection, a_hash(2), Remarks(None, "", "see case 17"), A_MOMENT)
 
         for wanted in (TrackedFilter(search="case"), TrackedFilter(A_NETWORK, search="case")):
             assert count_tracked(connection, wanted) == 2
@@ -184,7 +184,7 @@ def test_words_in_label_and_note_are_counted_once(store: Store) -> None:
 
 def test_labels_are_counted_as_they_come_and_go(store: Store) -> None:
     with store.write() as connection:
-        edit_tracked(connection, a_hash(1), Remarks(None, "", "Case"))
+        edit_tracked(connection, a_hash(1), Remarks(None, "", "Case"), A_MOMENT)
         untrack(connection, a_hash(3))
         track(connection, TrackRequest(a_hash(2), (A_NETWORK,), Remarks(label="Case 18")), A_MOMENT)
 
@@ -231,7 +231,9 @@ def test_hash_is_found_by_the_tags_that_it_has_now(store: Store) -> None:
         [latest] = newest_tracked(connection, 1)
         assert latest.remarks.tags == "#a #b #c"
         assert {tag for tag, _ in tags_of(connection)} == {"a", "b", "c"}
-        edit_tracked(connection, a_hash(7), Remarks(None, "#a", "", owner="Bob", tags="#d"))
+        edit_tracked(
+            connection, a_hash(7), Remarks(None, "#a", "", owner="Bob", tags="#d"), A_MOMENT
+        )
         assert {tag for tag, _ in tags_of(connection)} == {"a", "d"}
         untrack(connection, a_hash(7))
         assert tags_of(connection) == set()
