@@ -13,7 +13,7 @@ from dashboard.domain.tracking.inclusion import SETTLES_AFTER
 from dashboard.errors import UpstreamError
 from dashboard.logs import get_logger
 from dashboard.poll.lease import Clocks, NetworkStore
-from dashboard.store.rejections.limits_end import save_end_block
+from dashboard.store.rejections.limits_end import known_end, save_end_block
 
 _AGAIN: Final = timedelta(minutes=1)
 """How long to wait after an answer that is not final."""
@@ -60,13 +60,23 @@ class EndBlockPoll:
         self._next_at = self._after(end, asked_at)
 
     def _save(self, end: LimitsEnd, asked_at: datetime) -> None:
+        """Store what is known; a node that is behind does not take back a final block."""
+        network_id = self._store.network_id
         with self._store.write(asked_at) as connection:
-            save_end_block(connection, self._store.network_id, end)
+            known = known_end(connection, network_id, LimitsEnd(block_number=self._block_number))
+            if end.is_expected and known is not None and _is_final(known, asked_at):
+                return
+            save_end_block(connection, network_id, end)
 
     def _after(self, end: LimitsEnd, asked_at: datetime) -> timedelta | None:
         """Return when to ask again; None if the block is final."""
         assert end.at is not None  # noqa: S101 - it was just answered
         away = end.at - asked_at
         if not end.is_expected:
-            return None if -away > SETTLES_AFTER else self._clocks.elapsed() + _AGAIN
+            return None if _is_final(end, asked_at) else self._clocks.elapsed() + _AGAIN
         return self._clocks.elapsed() + min(max(away / 4, self.period), _LONGEST)
+
+
+def _is_final(end: LimitsEnd, now: datetime) -> bool:
+    """Whether the block came so long ago that it cannot be replaced."""
+    return end.at is not None and not end.is_expected and now - end.at > SETTLES_AFTER

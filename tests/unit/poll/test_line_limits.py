@@ -126,6 +126,25 @@ async def test_time_of_a_block_is_asked_for_until_it_cannot_change(
     assert chain.asked < 60
 
 
+async def test_final_block_is_not_taken_back_by_a_node_that_is_behind(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    chain = Chain(fake_clock, -DAY)
+    own = NetworkStore(store, A_NETWORK, a_term(store, fake_clock))
+    await EndBlockPoll(chain, own, 31_000_000, fake_clock.clocks).tick()
+
+    chain.at = fake_clock.now() + timedelta(hours=8)
+    restarted = EndBlockPoll(chain, own, 31_000_000, fake_clock.clocks)
+    await restarted.tick()
+    asked = chain.asked
+
+    with store.read() as connection:
+        assert known_end(connection, A_NETWORK, BLOCK) == LimitsEnd(A_MOMENT - DAY, 31_000_000)
+    fake_clock.wait(timedelta(hours=4))
+    await restarted.tick()
+    assert (asked, chain.asked) == (2, 3)  # it is asked until the node has the block
+
+
 def test_end_is_told_once_and_not_again_when_the_clock_is_set_back(
     store: Store, fake_clock: FakeClock
 ) -> None:
