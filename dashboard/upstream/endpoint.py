@@ -188,7 +188,9 @@ _REMEDIES: Final[Mapping[int, str]] = {
     HTTPStatus.NOT_FOUND: "check the address",
     HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "it takes fewer questions at once",
 }
-_RPC_THROTTLED: Final = -32005
+_RPC_THROTTLED: Final = frozenset({-32005, HTTPStatus.TOO_MANY_REQUESTS})
+"""Over WebSocket, which has no status, some gateways put that of HTTP into the error."""
+
 _RPC_REFUSED: Final[Mapping[int, str]] = {
     -32601: "it does not know this method; check the address and the method prefix",
     -32002: "check the API key",
@@ -225,7 +227,7 @@ def http_error(endpoint: Endpoint, status: int, headers: Mapping[str, str]) -> U
 
 def rpc_error(name: str, code: int) -> UpstreamError:
     """Return the error for a JSON-RPC error object with this code."""
-    if code == _RPC_THROTTLED:
+    if code in _RPC_THROTTLED:
         return UpstreamThrottled(f"{name}: asked too often (error {code})")
     if code in _RPC_REFUSED:
         return UpstreamRefused(f"{name}: refused (error {code}): {_RPC_REFUSED[code]}")

@@ -202,6 +202,7 @@ async def test_answer_that_is_none_fails_every_hash(case: str) -> None:
     ("code", "kind"),
     [
         (-32005, "throttled"),
+        (429, "throttled"),
         (-32002, "refused"),
         (-32601, "refused"),
         (-40100, "refused"),
