@@ -46,9 +46,12 @@ class Budget(Struct, frozen=True):
         return {period: limit * (_ALL - kept) // _ALL for period, limit in whole.items() if limit}
 
     def share(self, limit: int, *, for_people: bool) -> float:
-        """Return which part of a limit on requests belongs to look-ups by people, or to polls."""
+        """Return which part of a limit on requests belongs to look-ups by people, or to polls.
+
+        Without a reserve, each may use the whole limit, so that both together may exceed it.
+        """
         of_people = limit * self.reserve / _ALL
-        return of_people if for_people else limit - of_people
+        return (of_people or limit) if for_people else limit - of_people
 
 
 USUAL: Final = Budget("")

@@ -83,6 +83,12 @@ def test_polls_and_people_share_what_is_allowed() -> None:
     assert budget.share(50, for_people=True) == 10
 
 
+def test_people_without_a_reserve_have_the_limits_of_polls() -> None:
+    budget = Budget("gateway", reserve=0)
+
+    assert budget.share(50, for_people=True) == budget.share(50, for_people=False) == 50
+
+
 @pytest.mark.parametrize(
     ("state", "said"),
     [

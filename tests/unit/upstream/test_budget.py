@@ -163,3 +163,10 @@ async def test_requests_at_once_are_shared_by_polls_and_people(fake_clock: FakeC
 
     assert most <= 4
     assert (polls.in_flight(64), people.in_flight(64)) == (4, 1)
+
+
+async def test_look_ups_without_a_reserve_keep_to_the_rate(fake_clock: FakeClock) -> None:
+    budget = Budget("b", requests_at_once=5, requests_per_second=2, reserve=0)
+    people = BudgetKeeper(budget, Purse(), fake_clock.now, for_people=True)
+
+    assert people.in_flight(64) == 3  # without a rate it would be 5
