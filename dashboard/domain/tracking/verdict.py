@@ -25,6 +25,9 @@ from dashboard.domain.tracking.statements import Statement, statements_in_words
 WATCHED_FOR: Final = QUERYABLE_WINDOW + REPORTING_DELAY
 """How long a transaction is asked about after its attempt, or after it was tracked."""
 
+_LAST_ANSWERED_IN: Final = timedelta(hours=1)
+"""An answer to the last question comes within this time, unless the API is silent."""
+
 UNANSWERED_AFTER: Final = timedelta(minutes=10)
 ENDS_WITHIN: Final = timedelta(hours=24)
 
@@ -297,4 +300,10 @@ def _late_report(evidence: Evidence, answered_at: datetime) -> str:
     deadline = evidence.attempted_at + REPORTING_DELAY
     if answered_at <= deadline:
         return f"A node's report can still arrive until {moment(deadline)}."
+    first = evidence.first_answered_at or answered_at
+    if first <= deadline and answered_at > evidence.attempted_at + WATCHED_FOR + _LAST_ANSWERED_IN:
+        return (
+            "Nodes report within two hours, and a report can be seen for seven days; "
+            "the last answer came after that."
+        )
     return "Nodes report within two hours, and Linewatch asked later."

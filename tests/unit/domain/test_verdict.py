@@ -88,9 +88,7 @@ def test_verdicts_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
         "null after more than two hours": answered(attempted_at=NOW - REPORTING_DELAY - MOMENT),
         "first null after a week": answered(attempted_at=NOW - QUERYABLE_WINDOW),
         "first null after more than a week": answered(attempted_at=NOW - QUERYABLE_WINDOW - MOMENT),
-        "first null in time, last one late": answered(
-            attempted_at=NOW, last_answered_at=NOW + 2 * QUERYABLE_WINDOW
-        ),
+        **last_nulls(),
         "no receipt": answered(follow_up=NO_RECEIPT),
         "rejected, no receipt": concluded(records=record, follow_up=NO_RECEIPT),
         "receipt could not be read": answered(receipt_failure=(NOW, UNREADABLE)),
@@ -99,6 +97,19 @@ def test_verdicts_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
     }
 
     golden.check("verdicts", verdicts)
+
+
+def last_nulls() -> dict[str, Verdict]:
+    """Return the verdicts where the first null says less, or more, than the last one."""
+    late, later = NOW - REPORTING_DELAY - MOMENT, NOW + 2 * QUERYABLE_WINDOW
+    at_the_end = NOW + WATCHED_FOR + MOMENT
+    return {
+        "first null in time, last one late": answered(attempted_at=NOW, last_answered_at=later),
+        "all nulls late, last one later": answered(attempted_at=late, last_answered_at=later),
+        "first null in time, last one at the last question": answered(
+            attempted_at=NOW, last_answered_at=at_the_end
+        ),
+    }
 
 
 def ends(record: tuple[RejectedTransaction, ...]) -> dict[str, Verdict]:
