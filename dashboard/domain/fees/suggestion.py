@@ -14,7 +14,7 @@ from msgspec import Meta, Struct
 
 from dashboard.domain.fees.gas import BlockFees, FeeSuggestion, SuggestedGasFees
 from dashboard.domain.fees.percentiles import FeeWindow
-from dashboard.domain.quantity import WEI_PER_GWEI, Wei
+from dashboard.domain.quantity import LARGEST_FEE, WEI_PER_GWEI, Wei
 
 _ELASTICITY: Final = 2
 _LARGEST_CHANGE: Final = 8
@@ -114,8 +114,8 @@ def _level(level: LevelPolicy, recent: Sequence[BlockFees], policy: FeePolicy) -
     priority_fee = max(share, level.priority_fee_floor)
     base_fee = recent[-1].base_fee_per_gas * level.base_fee_share // 100
     return FeeSuggestion(
-        suggested_max_priority_fee_per_gas=Wei(priority_fee),
-        suggested_max_fee_per_gas=Wei(base_fee + priority_fee),
+        suggested_max_priority_fee_per_gas=Wei(min(priority_fee, LARGEST_FEE)),
+        suggested_max_fee_per_gas=Wei(min(base_fee + priority_fee, LARGEST_FEE)),
         min_wait_time_estimate=level.min_wait,
         max_wait_time_estimate=level.max_wait,
     )

@@ -10,11 +10,12 @@ import msgspec
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from dashboard.domain.fees.gas import BlockFees
 from dashboard.domain.fees.percentiles import FeeWindow
 from dashboard.domain.fees.suggestion import FeePolicy, next_base_fee, suggest
-from dashboard.domain.quantity import Wei
+from dashboard.domain.quantity import LARGEST_FEE, Wei
 
 POLICY = FeePolicy()
 GWEI = 10**9
@@ -214,6 +215,15 @@ def test_suggestion_without_rewards_is_the_floor() -> None:
     assert fees.latest_priority_fee_range == (0, 0)
     assert fees.historical_priority_fee_range == (0, 0)
     assert fees.priority_fee_trend == "level"
+
+
+def test_suggestion_never_exceeds_the_largest_fee() -> None:
+    huge, policy = LARGEST_FEE * 9 // 10, FeePolicy(low=replace(POLICY.low, priority_fee_share=200))
+    fees = suggest([a_block(1, huge, (huge,) * 5)], Wei(huge), a_window(7), policy)
+
+    for level in (fees.low, fees.medium, fees.high):
+        assert level.suggested_max_fee_per_gas == LARGEST_FEE
+    assert fees.low.suggested_max_priority_fee_per_gas == LARGEST_FEE
 
 
 def test_suggestion_names_the_published_waits() -> None:
