@@ -15,7 +15,7 @@ from dashboard.logs import get_logger
 _log = get_logger("poll")
 
 _WORTH: Final = 10
-"""Fewer questions than this are asked directly."""
+"""Fewer questions than this are asked directly, so that blocks cost at most a tenth more calls."""
 
 _LAG: Final = timedelta(minutes=1)
 """How far a node without the receipt may be behind the one that announced the blocks."""
@@ -49,7 +49,7 @@ class BlockReader(Protocol):
 
 
 class BlockFollower:
-    """Answers from new blocks if these are fewer than the questions, else from receipts.
+    """Answers from new blocks if these are fewer than the questions they spare, else from receipts.
 
     Blocks prove nothing here. They only say which receipts to ask for: a hash without a receipt
     that is in no block since needs no question. After a gap in the blocks, or a reorganisation,
@@ -89,7 +89,8 @@ class BlockFollower:
 
         Whether a nonce was used says nothing new about a hash, so blocks do not tell it.
         """
-        is_told = len(questions) >= _WORTH and await self._read(len(questions))
+        spared = sum(not each.sender and each.tx_hash in self._waiting for each in questions)
+        is_told = len(questions) >= _WORTH and await self._read(spared)
         waiting = self._waiting if is_told else frozenset[TxHash]()
         asked = [each for each in questions if each.sender or each.tx_hash not in waiting]
         answers = await self._asker.ask(asked) if asked else []

@@ -164,6 +164,15 @@ async def test_blocks_are_not_read_where_receipts_are_fewer(scene: Scene) -> Non
 
 
 @pytest.mark.anyio
+async def test_blocks_are_not_read_where_they_would_spare_no_question(scene: Scene) -> None:
+    await scene.poll()
+    scene.chain.mine(*range(9))
+
+    assert await scene.poll() == 30
+    assert [number for number, _ in scene.chain.asked("eth_getBlockByNumber")] == ["latest"] * 2
+
+
+@pytest.mark.anyio
 async def test_inclusion_that_a_reorganisation_took_away_is_seen_at_once(scene: Scene) -> None:
     await scene.settled()
     scene.chain.include(HASHES[4])
