@@ -13,7 +13,12 @@ from dashboard.application.context import ApplicationContext, ApplicationSubject
 from dashboard.application.deliveries import COUNTED
 from dashboard.application.line_limits import LineLimitEnds
 from dashboard.application.listing import Json, instant
-from dashboard.application.polling_plan import WINDOW, PollingPlan, planned_polling
+from dashboard.application.polling_plan import (
+    ASKED_FOR,
+    FOLLOWED_FOR,
+    PollingPlan,
+    planned_polling,
+)
 from dashboard.application.recipients import UnreachedRule, recipients_of_rules
 from dashboard.application.source_health import NetworkHealth, Spending, read_networks, spending
 from dashboard.domain.formatting import size, span
@@ -50,7 +55,7 @@ from dashboard.store.monitoring.upkeep import (
     spent_of,
     stretch_of,
 )
-from dashboard.store.tracking.search import count_by_age
+from dashboard.store.tracking.search import count_by_age, count_follow_ups_by_age
 
 MOST_GAPS: Final = 500
 """The most gaps that are read of each part of a network, the latest."""
@@ -277,8 +282,9 @@ class InstallationHealth(ApplicationSubject):
         """Return the daily cost of polling at this cadence and others, within the budgets."""
         now, networks = self._context.now(), LineLimitEnds(self._context).networks()
         with self._context.store.read_recent() as connection:
-            load = count_by_age(connection, now - WINDOW)
-        return planned_polling(networks, load, self.budgets(), now)
+            load = count_by_age(connection, now - ASKED_FOR)
+            followed = count_follow_ups_by_age(connection, now - FOLLOWED_FOR)
+        return planned_polling(networks, load, followed, self.budgets(), now)
 
     @shared_for(_RECORDS_SHARED_FOR)
     def source_records(self) -> SourceRecords:

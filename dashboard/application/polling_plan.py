@@ -18,18 +18,28 @@ from dashboard.domain.health.budgets import Budget, BudgetState, factor, per_sec
 from dashboard.domain.health.observation import Spent
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tracking.cadence import (
+    FOLLOW_UP_CADENCE,
     SELDOM,
     CadencePolicy,
     ExpectedDelay,
     calls_between,
     expected_delay,
 )
+from dashboard.domain.tracking.inclusion import SETTLES_AFTER
 from dashboard.store.tracking.search import AgeGroup
 
 WINDOW: Final = CadencePolicy().last_age
 """How long a transaction is asked about."""
 
 _DAY: Final = timedelta(days=1)
+
+ASKED_FOR: Final = WINDOW + _DAY
+FOLLOWED_FOR: Final = FOLLOW_UP_CADENCE.last_age + _DAY
+"""How old transactions may be that endpoints, or a node, were asked about yesterday."""
+
+_BESIDE: Final = 10
+"""For this many receipts, one block may be read in vain."""
+
 _OTHERS: Final = (0.5, 1, 2, 4)
 """The cadences to show, as multiples of the one in force."""
 
@@ -41,8 +51,9 @@ class PlannedPolling(Struct, frozen=True):
 
     `tracked` is how many transactions are young enough to be asked about; `asked` is the daily cost
     of asking all endpoints about them while everything answers, for the last day or the next one,
-    whichever costs more. If a budget is short, that is already `stretch` times less than the
-    cadence alone would cost, and `delay` is longer accordingly. `fees` are additional. A network
+    whichever costs more, and a node about their inclusion if a budget is charged for that. If a
+    budget is short, that is already `stretch` times less than the cadence alone would cost, and
+    `delay` is longer accordingly. `fees` are additional. A network
     without exclusion endpoint only has `fees`.
     """
 
@@ -123,15 +134,16 @@ class PollingPlan(Struct, frozen=True):
 def planned_polling(
     profiles: Sequence[NetworkProfile],
     load: Sequence[AgeGroup],
+    followed: Sequence[AgeGroup],
     budgets: Sequence[BudgetState],
     now: datetime,
 ) -> PollingPlan:
-    """Plan each network at its cadence and, unless calls are free, at others."""
-    load_of = defaultdict[NetworkId, list[AgeGroup]](list)
-    for each in load:
-        load_of[each.network_id].append(each)
+    """Plan each network at its cadence and, unless calls are free, at others.
+
+    `followed` are the ages of follow-ups.
+    """
     asked = [each for each in profiles if each.has_exclusion]
-    planner = _Planner(profiles, load_of, budgets, now)
+    planner = _Planner(profiles, _by_network(load), _by_network(followed), budgets, now)
     fees_alone = [each for each in profiles if not each.has_exclusion and each.cost.fees]
     verified = [each for each in asked if each.sees_all_reports]
     return PollingPlan(
@@ -149,22 +161,30 @@ class _Planner(Struct, frozen=True):
 
     profiles: Sequence[NetworkProfile]
     load: Mapping[NetworkId, Sequence[AgeGroup]]
+    followed: Mapping[NetworkId, Sequence[AgeGroup]]
     budgets: Sequence[BudgetState]
     now: datetime
 
     def line(self, profile: NetworkProfile, calls: int) -> PlannedPolling:
         """Plan one network at a cadence, the others at their own."""
-        own = [each for each in self.budgets if each.budget.name in profile.cost.question]
-        cadence = replace(profile.cadence, calls=calls)
-        stretch = max((self.budget(each, profile, cadence).stretch for each in own), default=1.0)
-        once, made = profile.cost.of_question, round(self._questions(profile, cadence) / stretch)
+        cost, cadence = profile.cost, replace(profile.cadence, calls=calls)
+        load = self.load.get(profile.network_id, ())
+        stretches = {
+            each.budget.name: self.budget(each, profile, cadence).stretch
+            for each in self.budgets
+            if each.budget.name in {*cost.question, *cost.receipt}
+        }
+        stretch = max((stretches.get(each, 1.0) for each in cost.question), default=1.0)
+        asked = cost.of_question * round(self._questions(profile, cadence) / stretch)
+        for name, once in cost.receipt.items():
+            asked += once * round(self._receipts(profile) / stretches.get(name, 1.0))
         return PlannedPolling(
             profile.name,
             calls,
             calls == profile.cadence.calls,
-            sum(each.many for each in self.load.get(profile.network_id, ())),
-            Spent(made * once.calls, made * once.credits),
-            profile.cost.of_fees,
+            sum(each.many for each in load if each.born_at > self.now - WINDOW),
+            asked,
+            cost.of_fees,
             expected_delay(replace(cadence, calls=max(_FEWEST, round(calls / stretch)))),
             stretch,
         )
@@ -187,6 +207,8 @@ class _Planner(Struct, frozen=True):
             once = each.cost.question.get(name, Spent()).credits
             policy = cadence if each is changed and cadence is not None else each.cadence
             wanted += once and once * self._questions(each, policy)
+            receipt = each.cost.receipt.get(name, Spent()).credits
+            wanted += receipt and receipt * self._receipts(each)
         spent = state.spent.get(BudgetPeriod.MONTH, 0) - state.spent.get(BudgetPeriod.DAY, 0)
         before, seconds = {BudgetPeriod.MONTH: spent}, _DAY.total_seconds()
         stretch = stretch_for(state.budget, before, wanted / seconds, fees / seconds, midnight)
@@ -200,6 +222,22 @@ class _Planner(Struct, frozen=True):
             sum(each.many * _calls(profile, policy, each, self.now - start) for each in load)
             for start in (timedelta(), _DAY)
         )
+
+    def _receipts(self, profile: NetworkProfile) -> int:
+        """Return the calls for the inclusion of a network's transactions, on the busier day."""
+        followed = self.followed.get(profile.network_id, ())
+        asked = max(
+            sum(each.many * _calls_for_inclusion(each, self.now - start) for each in followed)
+            for start in (timedelta(), _DAY)
+        )
+        return asked + asked // _BESIDE
+
+
+def _by_network(load: Sequence[AgeGroup]) -> Mapping[NetworkId, Sequence[AgeGroup]]:
+    found = defaultdict[NetworkId, list[AgeGroup]](list)
+    for each in load:
+        found[each.network_id].append(each)
+    return found
 
 
 def _fees_of(profile: NetworkProfile) -> PlannedPolling:
@@ -231,6 +269,21 @@ def _calls(profile: NetworkProfile, policy: CadencePolicy, load: AgeGroup, since
     return calls_between(
         age, age + _DAY, policy, is_rejected=load.is_rejected, included_after=included
     )
+
+
+def _calls_for_inclusion(load: AgeGroup, since: datetime) -> int:
+    """Return the number of calls for the inclusion of one transaction in the day from `since`.
+
+    After a receipt is seen, one question more says that it is final. If a transaction was rejected,
+    each question takes a second call, for the nonce.
+    """
+    age = since - load.born_at
+    until, again = age + _DAY, 0
+    if load.included_after is not None:
+        seen = _rounded(max(load.included_after, timedelta()))
+        again = int(age < seen + SETTLES_AFTER <= until)
+        until = max(age, min(until, seen))
+    return (calls_between(age, until, FOLLOW_UP_CADENCE) + again) * (1 + load.is_rejected)
 
 
 def _rounded(age: timedelta) -> timedelta:

@@ -281,13 +281,18 @@ def _cost_lines(tried: TriedNetwork) -> list[str]:
             f"  each first seen after line limits end: {counted(after.calls, 'call')}, "
             f"{after.credits:,} credits"
         )
+    if (receipts := cost.of_receipts).credits:
+        lines.append(
+            f"  whether it is in a block: up to {receipts.calls:,} calls, {receipts.credits:,} "
+            "credits over thirty days; twice as many once it is rejected"
+        )
     if (many := cost.of_question.calls) > 1:
         lines.append(f"  each question is put to {many} endpoints")
     return lines
 
 
 def _prices(cost: Cost) -> str:
-    charged = {**cost.question, **cost.fees}
+    charged = {**cost.question, **cost.receipt, **cost.fees}
     names = [f"the prices of the budget {name}" for name in charged if name]
     if "" in charged:
         names.append(f"{CREDITS_PER_CALL} credits a call, as the hosted gateway counts (assumed)")
@@ -344,6 +349,8 @@ def _cost_json(cost: Cost) -> Json:
         "gas_credits_per_day": cost.of_fees.credits,
         "calls_per_transaction": whole.calls,
         "credits_per_transaction": whole.credits,
+        "receipt_calls_per_transaction": cost.of_receipts.calls,
+        "receipt_credits_per_transaction": cost.of_receipts.credits,
         "calls_after_limits": None if after is None else cost.of_checks(after).calls,
     }
 

@@ -17,7 +17,12 @@ from msgspec import Struct
 
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import TxHash, TxHashes, pack
-from dashboard.domain.tracking.cadence import CadencePolicy, next_check, next_try
+from dashboard.domain.tracking.cadence import (
+    FOLLOW_UP_CADENCE,
+    CadencePolicy,
+    next_check,
+    next_try,
+)
 from dashboard.domain.tracking.inclusion import (
     SETTLES_AFTER,
     FollowUp,
@@ -138,13 +143,6 @@ class ReceiptQueue:
 def _whole(moment: timedelta) -> timedelta:
     return moment // _SAME_TIME * _SAME_TIME
 
-
-FOLLOW_UP_CADENCE: Final = CadencePolicy(
-    calls=155,
-    shortest_interval=timedelta(seconds=15),
-    last_age=timedelta(days=30),
-)
-"""Some 150 questions in the thirty days for which an open transaction is followed."""
 
 _RULES: Final = PollRules(
     largest_tick=500,

@@ -18,7 +18,7 @@ from dashboard.domain.health.coverage import Watched
 from dashboard.domain.health.retention import Retention
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.line_limits import LimitsEnd
-from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy
+from dashboard.domain.tracking.cadence import FOLLOW_UP_CADENCE, SELDOM, CadencePolicy
 from dashboard.errors import StoreError
 from dashboard.logs import get_logger
 from dashboard.poll.block_follower import BlockReader, InclusionAsker
@@ -27,7 +27,7 @@ from dashboard.poll.exclusion import ExclusionAsker, ExclusionPoll
 from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.gas import GasArchive, GasPoll
 from dashboard.poll.gas_api_or_node import GasAsker
-from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll, ReceiptQueue
+from dashboard.poll.inclusion import InclusionPoll, ReceiptQueue
 from dashboard.poll.lease import Clocks, Lease, LeaseLost, NetworkStore, Term
 from dashboard.poll.measured_rules import DiskSpace, MeasuredRules, PeerCertificates, RuleReader
 from dashboard.poll.network_conditions import Conditions, CoverageWatch

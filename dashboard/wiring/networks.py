@@ -19,11 +19,22 @@ from dashboard.domain.fees.busy_spells import HoldPeriods
 from dashboard.domain.fees.gas import GasPeriods
 from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.health.budgets import FREE, USUAL, Budget
-from dashboard.domain.health.observation import FEE_OPERATIONS, Cost, Operation, Spent
+from dashboard.domain.health.observation import (
+    FEE_OPERATIONS,
+    FOLLOW_UP_METHODS,
+    Cost,
+    Operation,
+    Spent,
+)
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.line_limits import LineLimits, ModuleLimits
 from dashboard.domain.secret import Secret
-from dashboard.domain.tracking.cadence import SELDOM, CadencePolicy, calls_per_transaction
+from dashboard.domain.tracking.cadence import (
+    FOLLOW_UP_CADENCE,
+    SELDOM,
+    CadencePolicy,
+    calls_per_transaction,
+)
 from dashboard.settings import EndpointSettings, NetworkSettings, Settings
 from dashboard.settings.budgets import fee_calls_per_day
 from dashboard.settings.presets import line_limits_of
@@ -193,7 +204,17 @@ def cost_of(network: Network, settings: Settings) -> Cost:
         gas_credits,
         calls_per_transaction(cadence_of(network, settings)),
         (0 if after is None else calls_per_transaction(after)) if ends else None,
+        _receipt_of(network, budgets),
+        calls_per_transaction(FOLLOW_UP_CADENCE),
     )
+
+
+def _receipt_of(network: Network, budgets: Mapping[str, Budget]) -> dict[str, Spent]:
+    """Return what a node charges to its budget for a receipt, or for the dearest call beside it."""
+    budget = next((budgets.get(each.budget) for each in network.endpoints.all_nodes), None)
+    if budget is None:
+        return {}
+    return {budget.name: Spent(1, max(map(budget.cost, FOLLOW_UP_METHODS)))}
 
 
 def asked_exclusions(network: Network) -> list[ExclusionSettings]:

@@ -110,6 +110,23 @@ def test_config_try_tells_programs_what_it_assumes(installation: Installation) -
     assert network["cost"]["gas_credits_per_day"] == network["cost"]["gas_calls_per_day"] * 80
 
 
+def test_config_try_tells_what_receipts_of_a_node_with_a_budget_cost(
+    installation: Installation,
+) -> None:
+    node = 'node = { budget = "b", '
+    budget = "[budgets.b]\ncredits_per_day = 100000000\n"
+    configure(installation, budget + NOWHERE.replace("node = { ", node))
+
+    people = installation.run("config", "try").stdout
+    programs = installation.run("config", "try", "--json").stdout
+
+    [network] = json.loads(programs)["networks"]
+    calls = network["cost"]["receipt_calls_per_transaction"]
+    credits_ = network["cost"]["receipt_credits_per_transaction"]
+    assert credits_ == 80 * calls > 0
+    assert f"whether it is in a block: up to {calls} calls, {credits_:,} credits" in people
+
+
 def test_config_try_of_an_unknown_network_names_those_that_exist(
     installation: Installation,
 ) -> None:

@@ -18,12 +18,12 @@ from dashboard.devnet.traffic import REJECTION_SECONDS, Traffic, TrafficRunner
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectionReport, SaveStatus
 from dashboard.domain.secret import Secret
-from dashboard.domain.tracking.cadence import calls_between
+from dashboard.domain.tracking.cadence import FOLLOW_UP_CADENCE, calls_between
 from dashboard.domain.tracking.inclusion import SETTLES_AFTER
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.domain.tracking.verdict import Verdict, VerdictKind, conclude
 from dashboard.poll.block_follower import BlockReader, InclusionAsker
-from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll, ReceiptQueue
+from dashboard.poll.inclusion import InclusionPoll, ReceiptQueue
 from dashboard.poll.lease import Clocks, Lease, NetworkStore
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.transactions import track

@@ -79,6 +79,13 @@ OF_FEES: Final = FEE_OPERATIONS | NODE_READING.keys() | {"eth_chainId"}
 VERDICT_OPERATIONS: Final = frozenset({Operation.SUGGESTED_GAS_FEES, Operation.BUSY_THRESHOLD})
 """What the verdict of a network rests on: it is stale if one of these answers is."""
 
+FOLLOW_UP_METHODS: Final = (
+    Operation.TRANSACTION_RECEIPT,
+    "eth_getTransactionCount",
+    "eth_getBlockByNumber",
+)
+"""What a node is asked to learn what became of transactions."""
+
 METHODS: Final = (*Operation, *NODE_READING, "eth_chainId", "eth_getTransactionCount")
 """All methods that any upstream is asked."""
 
@@ -192,6 +199,9 @@ class Spent(Struct, frozen=True):
     def __add__(self, other: Spent) -> Spent:
         return Spent(self.calls + other.calls, self.credits + other.credits)
 
+    def __mul__(self, times: int) -> Spent:
+        return Spent(self.calls * times, self.credits * times)
+
 
 CREDITS_PER_CALL: Final = 80
 """What the hosted gateway charges for one call of either API, according to its price list."""
@@ -203,10 +213,11 @@ FREE_CREDITS: Final = 3_000_000
 class Cost(Struct, frozen=True):
     """What polling one network costs while everything answers, by budget; "" stands for no budget.
 
-    `question` is one question about a transaction, to all endpoints that are asked; `fees` are all
-    fees of a day, `gas_credits` those of the gas API alone. A transaction without a rejection is
-    asked about `checks` times in all; one that is first seen after line limits ended,
-    `checks_after_limits` times, None if no end is known.
+    `question` is one question about a transaction, to all endpoints that are asked; `receipt` is
+    one to a node about its inclusion, if that node is charged to a budget. `fees` are all fees of a
+    day, `gas_credits` those of the gas API alone. A transaction without a rejection is asked about
+    `checks` times in all; one that is first seen after line limits ended, `checks_after_limits`
+    times, None if no end is known. A node is asked about one in no block `receipts` times.
     """
 
     question: Mapping[str, Spent] = msgspec.field(default_factory=dict)
@@ -214,6 +225,8 @@ class Cost(Struct, frozen=True):
     gas_credits: int = 0
     checks: int = 0
     checks_after_limits: int | None = None
+    receipt: Mapping[str, Spent] = msgspec.field(default_factory=dict)
+    receipts: int = 0
 
     @property
     def of_question(self) -> Spent:
@@ -225,11 +238,16 @@ class Cost(Struct, frozen=True):
         return sum(self.fees.values(), Spent())
 
     def of_checks(self, checks: int) -> Spent:
-        return Spent(checks * self.of_question.calls, checks * self.of_question.credits)
+        return self.of_question * checks
+
+    @property
+    def of_receipts(self) -> Spent:
+        """The calls and credits for the receipts of a transaction in no block."""
+        return sum(self.receipt.values(), Spent()) * self.receipts
 
     @property
     def is_free(self) -> bool:
-        return not (self.of_question.credits or self.of_fees.credits)
+        return not (self.of_question + self.of_fees + self.of_receipts).credits
 
 
 LIMITS: Final = tuple(

@@ -69,6 +69,13 @@ SELDOM: Final = CadencePolicy(
 """The cadence for transactions first seen after line limits ended: they may be older than we know,
 and the end may have been postponed."""
 
+FOLLOW_UP_CADENCE: Final = CadencePolicy(
+    calls=155,
+    shortest_interval=timedelta(seconds=15),
+    last_age=timedelta(days=30),
+)
+"""Some 150 questions to a node, in the thirty days for which an open transaction is followed."""
+
 
 def next_check(
     age: timedelta,

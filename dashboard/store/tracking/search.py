@@ -21,6 +21,7 @@ from sqlalchemy import (
     Select,
     SelectBase,
     and_,
+    case,
     exists,
     false,
     func,
@@ -122,7 +123,8 @@ def count_tracked(connection: Connection, wanted: TrackedFilter) -> int:
 class AgeGroup(NamedTuple):
     """How many hashes of a network have ages that began within one hour, around `born_at`.
 
-    `included_after` is the mean age at which they were seen in a block, None if they were not.
+    `included_after` is the mean age at which they were seen in a block, None if they were not. Of
+    follow-ups, which a node answers, ages begin when a hash was tracked, not sent.
     """
 
     network_id: NetworkId
@@ -134,17 +136,29 @@ class AgeGroup(NamedTuple):
 
 def count_by_age(connection: Connection, after: datetime) -> list[AgeGroup]:
     """Count the watched hashes of each network that were born after a moment, hour by hour."""
+    return _count_by_age(connection, watched_cohorts.c.born_at, after)
+
+
+def count_follow_ups_by_age(connection: Connection, after: datetime) -> list[AgeGroup]:
+    """Count the hashes of each network whose follow-up began after a moment, hour by hour."""
     column = watched_cohorts.c
-    born, included = (
-        type_coerce(each, BigInteger) for each in (column.born_at, column.included_at)
-    )
+    is_later = column.watched_at > column.born_at
+    begun_at = case((is_later, column.watched_at), else_=column.born_at)
+    return _count_by_age(connection, begun_at, after)
+
+
+def _count_by_age(
+    connection: Connection, begun_at: ColumnElement[datetime], after: datetime
+) -> list[AgeGroup]:
+    column = watched_cohorts.c
+    born, included = (type_coerce(each, BigInteger) for each in (begun_at, column.included_at))
     alike = (column.network_id, column.is_rejected)
     query = (
         select(*alike, func.sum(cohorts.c.size))
-        .add_columns(func.min(column.born_at), func.max(column.born_at))
+        .add_columns(func.min(begun_at), func.max(begun_at))
         .add_columns(func.sum((included - born) * cohorts.c.size))
         .join(cohorts)
-        .where(column.born_at > after)
+        .where(begun_at > after)
         .group_by(*alike, included.is_(None))
         .group_by(born - born % literal_column("3600000", BigInteger()))
     )

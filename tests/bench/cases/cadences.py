@@ -18,13 +18,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from dashboard.domain.tracking.cadence import (
+    FOLLOW_UP_CADENCE,
     USUAL_DELAYS,
     CadencePolicy,
     DelayPart,
     check_ages,
     next_check,
 )
-from dashboard.poll.inclusion import FOLLOW_UP_CADENCE
 from tests.bench.frontier import CHART, Curve, drawn
 from tests.bench.setup import Scene
 from tests.bench.table import Promise, Result, number

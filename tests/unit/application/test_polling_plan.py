@@ -5,20 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from dashboard.application.application import Application
 from dashboard.application.network_status import NetworkProfile
-from dashboard.application.polling_plan import PlannedPolling, planned_polling
+from dashboard.application.polling_plan import PlannedPolling, PollingPlan, planned_polling
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
 from dashboard.domain.health.budgets import Budget, BudgetState
 from dashboard.domain.health.observation import Cost, Spent
 from dashboard.domain.rejections.line_limits import LimitsEnd, LineLimits
-from dashboard.domain.tracking.cadence import CadencePolicy, calls_between
+from dashboard.domain.tracking.cadence import FOLLOW_UP_CADENCE, CadencePolicy, calls_between
 from dashboard.store.tracking.search import AgeGroup
 from tests.browser.seeded_store import SIMULATED
-from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
 
 DAY = timedelta(days=1)
 FEES = Spent(10, 1000)
@@ -47,7 +48,7 @@ def in_force(load: list[AgeGroup], limits: LineLimits | None = None) -> PlannedP
 def lines(
     *profiles: NetworkProfile, load: list[AgeGroup], budget: BudgetState | None = None
 ) -> Sequence[PlannedPolling]:
-    return planned_polling(profiles, load, [] if budget is None else [budget], A_MOMENT).lines
+    return planned_polling(profiles, load, (), [] if budget is None else [budget], A_MOMENT).lines
 
 
 def test_calls_of_a_day_are_those_at_every_age_that_is_there() -> None:
@@ -85,7 +86,7 @@ def test_short_budget_is_shared_by_its_networks_and_stretches_what_is_asked() ->
     wanted = sum(each.asked.credits for each in lines(SHARED, OTHER, load=load) if each.is_in_force)
     budget = Budget("b", credits_per_day=wanted // 2 + 2 * FEES.credits, reserve=0)
 
-    plan = planned_polling((SHARED, OTHER), load, [BudgetState(budget, {})], A_MOMENT)
+    plan = planned_polling((SHARED, OTHER), load, (), [BudgetState(budget, {})], A_MOMENT)
 
     ours, theirs = (each for each in plan.lines if each.is_in_force)
     double = next(each for each in plan.lines if each.calls == 440)
@@ -106,7 +107,7 @@ def test_month_that_is_nearly_spent_is_in_the_plan() -> None:
     load, spent = a_load(DAY / 2), {BudgetPeriod.MONTH: 10**9 - 1, BudgetPeriod.DAY: 0}
 
     short, enough = (
-        planned_polling([SHARED], load, [BudgetState(budget, each)], A_MOMENT)
+        planned_polling([SHARED], load, (), [BudgetState(budget, each)], A_MOMENT)
         for each in (spent, {})
     )
 
@@ -116,7 +117,7 @@ def test_month_that_is_nearly_spent_is_in_the_plan() -> None:
 
 
 def test_network_with_fees_alone_is_in_the_plan() -> None:
-    plan = planned_polling([replace(HOSTED, has_exclusion=False)], [], [], A_MOMENT)
+    plan = planned_polling([replace(HOSTED, has_exclusion=False)], [], [], [], A_MOMENT)
 
     [planned] = plan.lines
     assert "A delay is" not in " ".join(plan.in_words())
@@ -141,11 +142,51 @@ def test_what_is_in_a_block_takes_a_few_calls() -> None:
     assert in_force([included]).asked.calls == pytest.approx(12_000, abs=2000)
 
 
+def followed(age: timedelta, **known: Any) -> PollingPlan:  # noqa: ANN401 - of an `AgeGroup`
+    """Plan a network whose node is charged to a budget that suffices for questions alone."""
+    cost = Cost({"b": Spent(1, 80)}, receipt={"b": Spent(1, 80)}, receipts=150)
+    load = a_load(age)
+    asked = lines(replace(HOSTED, cost=Cost(cost.question)), load=load)[1].asked
+    budget = Budget("b", credits_per_day=asked.credits, reserve=0)
+    follow_ups = [load[0]._replace(**known)]
+    return planned_polling(
+        [replace(HOSTED, cost=cost)], load, follow_ups, [BudgetState(budget, {})], A_MOMENT
+    )
+
+
+def test_receipts_that_a_budget_is_charged_for_are_in_the_plan() -> None:
+    open_, included = (followed(DAY / 2, **each) for each in ({}, {"included_after": seconds(15)}))
+
+    [budget], [included_budget] = open_.budgets, included.budgets
+    receipts = 80 * 1000 * calls_between(-DAY / 2, DAY / 2, FOLLOW_UP_CADENCE)
+    assert budget.wanted == budget.for_polls + receipts + receipts // 10
+    assert "each is asked about 1." in budget.sentence()
+    assert open_.lines[1].asked.credits == pytest.approx(budget.for_polls, rel=0.001)
+    # asked at once, when it is in a block, and when that is final
+    assert included_budget.wanted == included_budget.for_polls + 80 * 3 * 1100
+    assert "it suffices" not in included_budget.sentence()
+
+
+def test_receipts_are_asked_for_from_when_a_transaction_was_tracked() -> None:
+    late, early, rejected, asked = (
+        followed(6 * DAY, **each).budgets[0].wanted
+        for each in (
+            {"born_at": A_MOMENT - DAY / 2},
+            {},
+            {"is_rejected": True},
+            {"included_after": -DAY},
+        )
+    )
+
+    assert late - asked > 9 * (early - asked) > 0
+    assert rejected - asked == 2 * (early - asked)
+
+
 def test_network_without_charges_has_no_other_setting_to_choose() -> None:
     cost = Cost({"": Spent(1, 0)})
     free = replace(HOSTED, cost=cost, cadence=CadencePolicy(22), sees_all_reports=True)
 
-    plan = planned_polling([free], a_load(DAY), [], A_MOMENT)
+    plan = planned_polling([free], a_load(DAY), (), [], A_MOMENT)
 
     [planned] = plan.lines
     assert (planned.calls, planned.asked.credits) == (22, 0)

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from dashboard.domain.tracking.cadence import (
+    FOLLOW_UP_CADENCE,
     MOST_RENEWALS,
     RENEWED_FOR,
     SELDOM,
@@ -23,7 +24,6 @@ from dashboard.domain.tracking.cadence import (
     next_check,
     next_try,
 )
-from dashboard.poll.inclusion import FOLLOW_UP_CADENCE
 from tests.builders import seconds
 
 POLICY = CadencePolicy()

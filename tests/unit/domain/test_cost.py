@@ -27,5 +27,7 @@ def test_cost_adds_up_what_every_endpoint_and_budget_takes() -> None:
     assert cost.of_question == Spent(2, 90)
     assert cost.of_checks(10) == Spent(20, 900)
     assert cost.of_fees == Spent(5, 50)
+    assert Cost(receipt={"second": Spent(1, 10)}, receipts=150).of_receipts == Spent(150, 1500)
     assert not cost.is_free
+    assert not Cost(receipt={"second": Spent(1, 10)}, receipts=150).is_free
     assert Cost({"": Spent(1, 0)}).is_free

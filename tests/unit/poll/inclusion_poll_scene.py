@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from uuid import uuid4
 
 from dashboard.domain.quantity import Address, TxHash
+from dashboard.domain.tracking.cadence import FOLLOW_UP_CADENCE
 from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, InclusionQuestion
-from dashboard.poll.inclusion import FOLLOW_UP_CADENCE, InclusionPoll, ReceiptQueue
+from dashboard.poll.inclusion import InclusionPoll, ReceiptQueue
 from dashboard.poll.lease import NetworkStore
 from dashboard.store.engine.engine import Store
 from dashboard.upstream.blocks import NewBlocks

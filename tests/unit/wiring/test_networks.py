@@ -208,6 +208,24 @@ def test_cost_is_what_every_endpoint_charges_to_its_budget(
     assert (cost.question, cost.fees) == (question, fees)
 
 
+@pytest.mark.parametrize(
+    ("nodes", "receipt"),
+    [
+        (f"node = {{ {GATEWAY} }}\nnodes = [{{ {SECOND} }}]", {"gateway": Spent(1, 90)}),
+        (f"node = {{ url = 'http://n' }}\nnodes = [{{ {SECOND} }}]", {}),
+        ("", {}),
+    ],
+)
+def test_cost_of_a_receipt_is_that_of_the_dearest_call_to_the_first_node(
+    tmp_path: Path, nodes: str, receipt: dict[str, Spent]
+) -> None:
+    prices = SHARED.replace("eth_feeHistory", "eth_getTransactionCount = 90, eth_feeHistory")
+    settings = settings_with(tmp_path, prices + nodes)
+    [network] = networks_of(settings)
+
+    assert cost_of(network, settings).receipt == receipt
+
+
 async def test_every_client_counts_and_keeps_to_what_its_budget_says(
     tmp_path: Path, store: Store
 ) -> None:

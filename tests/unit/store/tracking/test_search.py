@@ -16,6 +16,7 @@ from dashboard.store.tracking.search import (
     RecordStatus,
     TrackedFilter,
     count_by_age,
+    count_follow_ups_by_age,
     count_tracked,
     search_tracked,
 )
@@ -148,6 +149,7 @@ def test_what_is_watched_is_counted_by_network_age_record_and_block(store: Store
             at = A_MOMENT + timedelta(seconds=seconds)
             mark_included(connection, A_NETWORK, [a_hash(number)], at)
         found = count_by_age(connection, A_MOMENT - 7 * day)
+        followed = count_follow_ups_by_age(connection, A_MOMENT - 7 * day)
 
     ours = {
         (each.is_rejected, each.born_at, each.included_after): each.many
@@ -159,4 +161,13 @@ def test_what_is_watched_is_counted_by_network_age_record_and_block(store: Store
         (False, A_MOMENT, timedelta(seconds=15)): 2,
         (True, A_MOMENT, None): 1,
         (False, A_MOMENT - 2 * day, None): 1,
+    }
+    assert {
+        (each.is_rejected, each.born_at, each.included_after): each.many
+        for each in followed
+        if each.network_id == A_NETWORK
+    } == {
+        (False, A_MOMENT, None): 3,  # whenever they were sent
+        (False, A_MOMENT, timedelta(seconds=15)): 2,
+        (True, A_MOMENT, None): 1,
     }
