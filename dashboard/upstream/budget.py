@@ -14,7 +14,6 @@ from msgspec import Struct
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
 from dashboard.domain.formatting import span
 from dashboard.domain.health.budgets import Budget, period_end, stretch_for
-from dashboard.domain.health.observation import OF_FEES
 from dashboard.domain.quantity import Clock
 from dashboard.errors import StoreError, UpstreamThrottled
 
@@ -89,11 +88,11 @@ class BudgetKeeper:
         self._next_turn = 0.0
 
     @asynccontextmanager
-    async def turn(self, method: str, calls: int) -> AsyncIterator[None]:
+    async def turn(self, method: str, calls: int, *, is_fee: bool = False) -> AsyncIterator[None]:
         """Wait until a request may be sent; UpstreamThrottled if there are no credits for it."""
         async with self._turns or nullcontext():
             await self._wait()
-            await self._take(self.budget.cost(method, calls), is_fee=method in OF_FEES)
+            await self._take(self.budget.cost(method, calls), is_fee=is_fee)
             yield
 
     def in_flight(self, wanted: int) -> int:

@@ -115,10 +115,11 @@ def body_limit(items: int) -> int:
 
 
 class Charge(NamedTuple):
-    """The calls in one request: an operation, and how many."""
+    """The calls in one request: an operation, how many, and whether they are made for fees."""
 
     operation: str
     calls: int = 1
+    is_fee: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,12 +151,13 @@ class Endpoint:
         if charge is None:
             yield
             return
+        operation, calls, is_fee = charge
         if self.budget is None:
-            self.note(*charge)
+            self.note(operation, calls)
             yield
             return
-        async with self.budget.turn(*charge):
-            self.note(*charge)
+        async with self.budget.turn(operation, calls, is_fee=is_fee):
+            self.note(operation, calls)
             yield
 
     def parts(self) -> Iterator[str]:

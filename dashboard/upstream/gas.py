@@ -57,7 +57,7 @@ class GasClient:
 
     async def ask(self, operation: Operation) -> Any:  # noqa: ANN401 - each operation has its own answer
         """Return the answer; a history has no block numbers. Raises UpstreamError."""
-        path, charge = f"{self._path}/{operation}", Charge(operation)
+        path, charge = f"{self._path}/{operation}", Charge(operation, is_fee=True)
         body = await self._asker.get(path, self._headers, body_limit(1), charge)
         try:
             return _DECODERS[operation](body)

@@ -55,8 +55,12 @@ _BLOCK_LIMIT: Final = BODY_ALLOWANCE + BLOCK_ALLOWANCE
 class NodeClient:
     """Asks one node; every method raises UpstreamError."""
 
-    def __init__(self, asker: Asker) -> None:
-        """Count ids up from one, so that a late reply matches no later question."""
+    def __init__(self, asker: Asker, *, for_fees: bool = False) -> None:
+        """Count ids up from one, so that a late reply matches no later question.
+
+        `for_fees`: a budget is charged for fees, which come before transactions.
+        """
+        self._for_fees = for_fees
         self.endpoint = asker.endpoint
         self._asker = asker
         self._next_id = 1
@@ -156,7 +160,7 @@ class NodeClient:
         request_id = self._take_ids(1)
         self.requests += 1
         call = encode_call(method, params, request_id)
-        body = await self._asker.post_json(call, limit, Charge(method))
+        body = await self._asker.post_json(call, limit, Charge(method, 1, self._for_fees))
         reply = self._read(decode_reply, body)
         if reply.id != request_id and reply.error is None:
             raise UpstreamUnreadable(f"{self.endpoint.name}: answered another question")
@@ -171,7 +175,8 @@ class NodeClient:
         first_id = self._take_ids(len(params))
         self.requests += 1
         batch = encode_batch(method, params, first_id)
-        body = await self._asker.post_json(batch, limit, Charge(method, len(params)))
+        charge = Charge(method, len(params), self._for_fees)
+        body = await self._asker.post_json(batch, limit, charge)
         replies = self._read(decode_replies, body)
         by_id = {reply.id: reply for reply in replies}
         return [by_id.get(first_id + place) for place in range(len(params))]

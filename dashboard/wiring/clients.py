@@ -175,11 +175,13 @@ class Clients(Struct, frozen=True):
         asker = HttpAsker(self.http, endpoint, self._policy())
         return GasClient(asker, network.network_id, _credentials(settings))
 
-    def nodes(self, network: Network) -> tuple[NodeClient, ...]:
+    def nodes(self, network: Network, *, for_fees: bool = False) -> tuple[NodeClient, ...]:
         """Return the clients of the network's nodes, the preferred one first."""
         settings = network.endpoints.all_nodes
         return tuple(
-            NodeClient(self._asker(network, f"{network.title} node{place}", each))
+            NodeClient(
+                self._asker(network, f"{network.title} node{place}", each), for_fees=for_fees
+            )
             for place, each in zip(place_names(len(settings)), settings, strict=True)
         )
 
@@ -202,7 +204,7 @@ class Clients(Struct, frozen=True):
     def follower(self, network: Network, fees: FeePolicy) -> FailoverFollower | None:
         """Return the follower that reads fees from the nodes of the network, if there are any."""
         impatient = self if len(network.endpoints.all_nodes) == 1 else replace(self, attempts=1)
-        nodes = impatient.nodes(network)
+        nodes = impatient.nodes(network, for_fees=True)
         if not nodes:
             return None
         policy = FollowPolicy(network.fees(fees))

@@ -73,9 +73,6 @@ FEE_OPERATIONS: Final = frozenset(
 NODE_READING: Final[Mapping[str, int]] = {"eth_getBlockByNumber": 2, "eth_feeHistory": 1}
 """The calls, and how many of each at most, that read the fees of a node once."""
 
-OF_FEES: Final = FEE_OPERATIONS | NODE_READING.keys() | {"eth_chainId"}
-"""All methods that fetch fees, from a gas API or a node."""
-
 VERDICT_OPERATIONS: Final = frozenset({Operation.SUGGESTED_GAS_FEES, Operation.BUSY_THRESHOLD})
 """What the verdict of a network rests on: it is stale if one of these answers is."""
 

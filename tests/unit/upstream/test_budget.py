@@ -12,7 +12,10 @@ from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
 from dashboard.domain.health.budgets import Budget
 from dashboard.errors import StoreUnavailable, UpstreamThrottled
 from dashboard.upstream.budget import BudgetKeeper, NetworkBudgets, Taken
+from dashboard.upstream.node import NodeClient
 from tests.fake_clock import FakeClock
+from tests.unit.upstream.chain_followers import a_chain
+from tests.unit.upstream.scripted_asker import ScriptedAsker
 
 pytestmark = pytest.mark.anyio
 
@@ -123,6 +126,25 @@ async def test_network_stretches_by_the_budgets_of_the_endpoints_that_are_asked(
 
     assert (both, others, budgets.plan("network", 2.0)) == (2.0, 4.0, 1.0)
     assert (purses[0].stretch, purses[1].stretch) == (1.0, 1.0)
+
+
+async def test_blocks_that_are_read_for_transactions_leave_the_credits_of_fees(
+    fake_clock: FakeClock,
+) -> None:
+    budget, purse = Budget("b", credits_per_day=10_000, reserve=0), Purse(5_000)
+    keeper = BudgetKeeper(budget, purse, fake_clock.now, fixed=5_000 / 43_200)  # half of a day
+    asker = ScriptedAsker(a_chain(3).answer, budget=keeper)
+    polls, fees = NodeClient(asker), NodeClient(asker, for_fees=True)
+
+    with pytest.raises(UpstreamThrottled):
+        await polls.chain_id()
+    with pytest.raises(UpstreamThrottled):
+        await polls.newest_transactions()
+    with pytest.raises(UpstreamThrottled):
+        await polls.transactions_of([1, 2])
+    head, blocks = await fees.block("latest"), await fees.blocks([1, 2])
+
+    assert (head is not None, len(blocks), purse.spent) == (True, 2, 5_000 + 3 * 80)
 
 
 async def test_nothing_is_asked_while_nobody_knows_what_is_left(fake_clock: FakeClock) -> None:

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
 from pathlib import Path
 
 import pytest
 
+from dashboard.domain.health.budgets import Budget
 from dashboard.domain.health.observation import Operation, Spent
 from dashboard.domain.secret import Secret
+from dashboard.domain.tracking.inclusion import InclusionQuestion
+from dashboard.errors import UpstreamError, UpstreamThrottled
 from dashboard.serve.keys.key_ring import KeyRing
 from dashboard.settings import EndpointSettings, Settings, load_settings
 from dashboard.settings.key_limits import configured_keys
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.upkeep import spent_of
+from dashboard.upstream.budget import BudgetKeeper
 from dashboard.upstream.endpoint import Charge, http_error
 from dashboard.upstream.http import HttpAsker, open_client
 from dashboard.upstream.websocket import WebSocketAsker
-from dashboard.wiring.clients import Clients, key_advice, open_clients, rpc_address
+from dashboard.wiring.clients import Clients, StoredPurse, key_advice, open_clients, rpc_address
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.networks import cost_of, networks_of
+from tests.builders import a_hash
 
 OWN = "[networks.mine]\nnetwork_id = 31337\n"
 ENDPOINTS = {
@@ -224,6 +231,52 @@ def test_cost_of_a_receipt_is_that_of_the_dearest_call_to_the_first_node(
     [network] = networks_of(settings)
 
     assert cost_of(network, settings).receipt == receipt
+
+
+class RefusingKeeper(BudgetKeeper):
+    """Has no credits, and notes what it is asked for."""
+
+    def __init__(self, store: Store) -> None:
+        """Note nothing yet."""
+        super().__init__(Budget("gateway"), StoredPurse(store, "gateway", utc_now), utc_now)
+        self.noted: list[tuple[str, bool]] = []
+
+    @asynccontextmanager
+    async def turn(self, method: str, calls: int, *, is_fee: bool = False) -> AsyncIterator[None]:
+        """Refuse the request."""
+        self.noted.append((method, is_fee))
+        if calls:
+            raise UpstreamThrottled("test: no credits")
+        yield
+
+
+async def test_calls_for_fees_alone_are_charged_as_fees(tmp_path: Path, store: Store) -> None:
+    text = f"gas = {{ {GATEWAY} }}\nnode = {{ {GATEWAY} }}"
+    settings = settings_with(tmp_path, SHARED + text)
+    [network] = networks_of(settings)
+
+    async with open_clients(settings, store=store) as clients:
+        clients.keepers["gateway"] = keeper = RefusingKeeper(store)
+        gas, follower = clients.gas(network), clients.follower(network, settings.fees)
+        blocks, inclusion = clients.new_blocks(network), clients.inclusion(network)
+        assert gas is not None
+        assert follower is not None
+        assert blocks is not None
+        assert inclusion is not None
+        with pytest.raises(UpstreamThrottled):
+            await gas.ask(Operation.BUSY_THRESHOLD)
+        with suppress(UpstreamError):
+            await follower.refresh()
+        with pytest.raises(UpstreamThrottled):
+            await blocks.read(1)
+        await inclusion.ask([InclusionQuestion(a_hash(1))])
+
+    assert keeper.noted == [
+        ("busyThreshold", True),
+        ("eth_chainId", True),
+        ("eth_chainId", False),
+        ("eth_chainId", False),
+    ]
 
 
 async def test_every_client_counts_and_keeps_to_what_its_budget_says(
