@@ -18,6 +18,7 @@ from dashboard.domain.tracking.cadence import (
     next_try,
 )
 from dashboard.poll.meetings import ScheduledCohort, attended
+from dashboard.poll.stretching import stretched
 from dashboard.store.tracking.cohorts import PollResult
 
 _UNIT: Final = timedelta(milliseconds=1)
@@ -28,9 +29,6 @@ _AFTER_LIMITS: Final = 1 << (_SIZE_BITS - 1)
 _GROUP: Final = 1 << (_SIZE_BITS - 2)
 _INCLUDED: Final = 1 << (_SIZE_BITS - 3)
 """Flags above the size, which is at most `LARGEST_COHORT`."""
-
-_LONGEST_STRETCHED: Final = timedelta(days=1)
-"""How long a question is delayed at most, since a new budget period begins then."""
 
 _SAMPLE: Final = 1000
 _AGES_AGO: Final = 1 << (_TIME_BITS - 1)
@@ -97,8 +95,7 @@ class ExclusionQueue:
             wait = next_try(age, policy)
         if wait is None:
             return
-        longest = max(wait, min(_LONGEST_STRETCHED, policy.last_age - age))
-        due = asked + min(wait * self.stretch, longest)
+        due = asked + stretched(wait, self.stretch, policy.last_age - age)
         if last.is_null and not cohort.is_full and renewed_at is None:
             epoch = self.epoch
             due = epoch + attended(cohort.born - epoch, asked - epoch, due - epoch)

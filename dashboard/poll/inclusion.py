@@ -20,6 +20,7 @@ from dashboard.domain.quantity import TxHash, TxHashes, pack
 from dashboard.domain.tracking.cadence import (
     FOLLOW_UP_CADENCE,
     CadencePolicy,
+    calls_between,
     next_check,
     next_try,
 )
@@ -33,6 +34,7 @@ from dashboard.errors import StoreError
 from dashboard.poll.block_follower import BlockFollower, BlockReader, InclusionAsker
 from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.poll.poll_loop import PollLoop, PollRules
+from dashboard.poll.stretching import Stretching, stretched
 from dashboard.store.engine.batching import portions
 from dashboard.store.evidence.record_answers import record_inclusions
 from dashboard.store.monitoring.answer_counts import note_answered, note_failure
@@ -43,9 +45,12 @@ from dashboard.store.tracking.follow_ups import (
     record_inclusion_answers,
 )
 from dashboard.store.tracking.transactions import tracked_among
+from dashboard.upstream.budget import NetworkBudgets
 
 _SAME_TIME: Final = timedelta(seconds=1)
 """Hashes whose ages began within this are asked about together."""
+
+_SAMPLE: Final = 1000
 
 
 class ScheduledHash(Struct, frozen=True):
@@ -65,21 +70,24 @@ class ScheduledHash(Struct, frozen=True):
 
 @dataclass(frozen=True, slots=True)
 class ScheduledHashes:
-    """Hashes of one age, due at one time."""
+    """Hashes of one age, due at one time; `is_settling`: they are then asked about a last time."""
 
     born: timedelta
     hashes: Sequence[TxHash] = field(repr=False)
+    is_settling: bool = False
 
 
 class ReceiptQueue:
     """A heap of hashes by due time, all in elapsed time.
 
-    At most `largest` hashes are together, so that due hashes can be taken in portions.
+    At most `largest` hashes are together, so that due hashes can be taken in portions. Intervals
+    are `stretch` times as long as the policy says, to keep to a budget.
     """
 
     def __init__(self, policy: CadencePolicy, largest: int = 1000) -> None:
         self._policy = policy
         self._largest = largest
+        self.stretch = 1.0
         self._heap: list[tuple[timedelta, int, ScheduledHashes]] = []
         self._order = count()
 
@@ -92,13 +100,13 @@ class ReceiptQueue:
         One that was never asked about is due at once. The others are due when they would have been,
         had this schedule run all along: at once, if that is past.
         """
-        groups: defaultdict[tuple[timedelta, timedelta], list[TxHash]] = defaultdict(list)
+        groups: defaultdict[tuple[timedelta, timedelta, bool], list[TxHash]] = defaultdict(list)
         for each in hashes:
-            due = self._due(each, now)
+            due, is_settling = self._due(each, now), each.settles is not None
             if due is not None:
-                groups[_whole(max(due, now)), _whole(each.born)].append(each.tx_hash)
-        for (due, born), alike in groups.items():
-            self._push(due, ScheduledHashes(born, alike))
+                groups[_whole(max(due, now)), _whole(each.born), is_settling].append(each.tx_hash)
+        for (due, born, is_settling), alike in groups.items():
+            self._push(due, ScheduledHashes(born, alike, is_settling))
 
     def take_due(self, now: timedelta, limit: int) -> list[ScheduledHashes]:
         """Take what is due off the schedule, the most overdue first, until `limit` is reached."""
@@ -117,27 +125,47 @@ class ReceiptQueue:
 
     def reschedule(self, due: ScheduledHashes, now: timedelta, *, is_answered: bool) -> None:
         """Schedule the next question about all the hashes, whether or not the last was answered."""
-        age = now - due.born
-        wait = next_check(age, self._policy) if is_answered else next_try(age, self._policy)
+        wait = self._wait(now - due.born, is_answered=is_answered)
         if wait is not None:
             self._push(now + wait, due)
+
+    def calls_per_second(self, now: timedelta, within: timedelta) -> float:
+        """Return how many hashes will be asked about in a second, on average, without stretching.
+
+        Only a sample of a long schedule is read.
+        """
+        step = max(1, len(self._heap) // _SAMPLE)
+        calls = sum(self._calls(each, now, within) for _, _, each in self._heap[::step])
+        return step * calls / within.total_seconds()
+
+    def _calls(self, due: ScheduledHashes, now: timedelta, within: timedelta) -> int:
+        age = now - due.born
+        calls = 1 if due.is_settling else calls_between(age, age + within, self._policy)
+        return len(due.hashes) * calls
+
+    def clear(self) -> None:
+        self._heap.clear()
+
+    def _wait(self, age: timedelta, *, is_answered: bool) -> timedelta | None:
+        """Return how long to wait after a question at `age`, None if it was the last."""
+        wait = next_check(age, self._policy) if is_answered else next_try(age, self._policy)
+        return wait and stretched(wait, self.stretch, self._policy.last_age - age)
 
     def _due(self, scheduled: ScheduledHash, now: timedelta) -> timedelta | None:
         """Return when to ask; None if the last question was answered already."""
         if scheduled.asked is None:
             return now
         asked = min(scheduled.asked, now)  # stored by a clock that was ahead
-        if not scheduled.is_answered:
-            return asked + next_try(asked - scheduled.born, self._policy)
-        if scheduled.settles is not None:
+        if scheduled.is_answered and scheduled.settles is not None:
             return min(scheduled.settles, now + SETTLES_AFTER)
-        wait = next_check(asked - scheduled.born, self._policy)
+        wait = self._wait(asked - scheduled.born, is_answered=scheduled.is_answered)
         return None if wait is None else asked + wait
 
     def _push(self, at: timedelta, due: ScheduledHashes) -> None:
         for start in range(0, len(due.hashes), self._largest):
             some = TxHashes(pack(due.hashes[start : start + self._largest]))
-            heappush(self._heap, (at, next(self._order), ScheduledHashes(due.born, some)))
+            part = ScheduledHashes(due.born, some, due.is_settling)
+            heappush(self._heap, (at, next(self._order), part))
 
 
 def _whole(moment: timedelta) -> timedelta:
@@ -173,8 +201,11 @@ class InclusionPoll(
         clocks: Clocks,
         new_id: Callable[[], UUID],
         blocks: BlockReader | None = None,
+        budgets: NetworkBudgets | None = None,
     ) -> None:
         super().__init__(store, schedule, clocks)
+        who = store.network_id, self.name
+        self._stretching = None if budgets is None else Stretching(budgets, who, schedule)
         self._follower = None if blocks is None else BlockFollower(asker, blocks, clocks.elapsed)
         self._asker = self._follower or asker
         self._schedule = schedule
@@ -195,6 +226,10 @@ class InclusionPoll(
                 self._schedule.add(map(self._scheduled, new), self.clocks.elapsed())
                 self._last_cohort_id = found[-1].cohort_id
         self._known_until = self._last_cohort_id
+        if self._stretching is not None and self._stretching.judge(self.clocks.elapsed()):
+            self._schedule.clear()
+            self._last_cohort_id = self._known_until = 0
+            self.load()
 
     def questions(self, due: Sequence[ScheduledHashes]) -> list[InclusionQuestion]:
         """Return a question for each hash that is still tracked."""
@@ -281,7 +316,7 @@ class InclusionPoll(
             if known is None or known.settled_at is None:
                 groups[known is not None, _end_seen_at(known)].append(tx_hash)
         for (is_answered, seen_at), hashes in groups.items():
-            some = ScheduledHashes(due.born, hashes)
+            some = ScheduledHashes(due.born, hashes, is_settling=seen_at is not None)
             if seen_at is None:
                 self._schedule.reschedule(some, now, is_answered=is_answered)
             else:

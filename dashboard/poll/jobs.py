@@ -62,7 +62,7 @@ class WatchedNetwork(Struct, frozen=True):
     its blocks, if known. `cadence` is how often it is asked about transactions, `after_limits`
     about those first seen after its line limits ended, None for never; `blocks` dates the block
     with which they end, `new_blocks` says what is included. `meter` counts what all of its clients
-    ask; `budgets` are those of its exclusion endpoints.
+    ask; `budgets` are those of its exclusion endpoints, `node_budgets` that of its node.
     """
 
     network_id: NetworkId
@@ -79,6 +79,7 @@ class WatchedNetwork(Struct, frozen=True):
     new_blocks: BlockReader | None = None
     meter: Meter = field(default_factory=Meter)
     budgets: NetworkBudgets | None = None
+    node_budgets: NetworkBudgets | None = None
 
     @property
     def has_gas(self) -> bool:
@@ -180,7 +181,9 @@ def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterat
         yield Job(f"end of line limits of {network_id}", EndBlockPoll.period, ending.tick)
     if network.inclusion is not None:
         receipts, blocks = ReceiptQueue(FOLLOW_UP_CADENCE), network.new_blocks
-        inclusion = InclusionPoll(network.inclusion, store, receipts, clocks, new_id, blocks)
+        inclusion = InclusionPoll(
+            network.inclusion, store, receipts, clocks, new_id, blocks, network.node_budgets
+        )
         yield Job(f"inclusion poll of {network_id}", worker.periods.inclusion, inclusion.tick)
     if network.has_gas:
         archive = GasArchive(store, conditions, network.block_time)

@@ -190,7 +190,7 @@ class BudgetKeeper:
 
 
 class NetworkBudgets(Struct, frozen=True):
-    """The budgets of one network's exclusion endpoints, by endpoint.
+    """The budgets of what one poll of a network asks, by endpoint.
 
     `shares` also holds the cost of one question; `in_use` returns the endpoints that are asked now.
     """

@@ -210,11 +210,14 @@ def cost_of(network: Network, settings: Settings) -> Cost:
 
 
 def _receipt_of(network: Network, budgets: Mapping[str, Budget]) -> dict[str, Spent]:
-    """Return what a node charges to its budget for a receipt, or for the dearest call beside it."""
+    """Return what the node that is asked first charges to its budget for a receipt."""
     budget = next((budgets.get(each.budget) for each in network.endpoints.all_nodes), None)
-    if budget is None:
-        return {}
-    return {budget.name: Spent(1, max(map(budget.cost, FOLLOW_UP_METHODS)))}
+    return {} if budget is None else {budget.name: Spent(1, receipt_credits(budget))}
+
+
+def receipt_credits(budget: Budget) -> int:
+    """Return the price of a receipt, or of the dearest call beside it."""
+    return max(map(budget.cost, FOLLOW_UP_METHODS))
 
 
 def asked_exclusions(network: Network) -> list[ExclusionSettings]:

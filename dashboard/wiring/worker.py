@@ -45,6 +45,7 @@ from dashboard.store.engine.connection import LONGEST_PAUSE
 from dashboard.store.engine.disk import path_of
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE
+from dashboard.upstream.budget import NetworkBudgets
 from dashboard.wiring.channels import (
     MailInForce,
     alertmanager_of,
@@ -62,6 +63,7 @@ from dashboard.wiring.networks import (
     gas_periods,
     line_limits,
     networks_of,
+    receipt_credits,
 )
 from dashboard.wiring.recipients import configured_recipients, message_domain
 from dashboard.wiring.store import in_force, open_role_store
@@ -116,7 +118,17 @@ def _watched(network: Network, clients: Clients, settings: Settings) -> WatchedN
         new_blocks=clients.new_blocks(network),
         meter=clients.meters[network.network_id],
         budgets=clients.budgets(network, exclusion),
+        node_budgets=node_budgets(network, clients),
     )
+
+
+def node_budgets(network: Network, clients: Clients) -> NetworkBudgets | None:
+    """Return the budget of the node that is asked first, if it has one."""
+    nodes = network.endpoints.all_nodes
+    keeper = clients.keepers.get(nodes[0].budget) if nodes else None
+    if keeper is None:
+        return None
+    return NetworkBudgets({"": (keeper, receipt_credits(keeper.budget))}, lambda: ("",))
 
 
 def _name_of_this_process() -> str:

@@ -14,19 +14,25 @@ from dashboard.application.polling_plan import FOLLOWED_FOR, planned_polling
 from dashboard.domain.health.budgets import Budget, BudgetState
 from dashboard.domain.health.observation import Cost, Spent
 from dashboard.domain.tracking.cadence import FOLLOW_UP_CADENCE
+from dashboard.poll.exclusion import ExclusionPoll
+from dashboard.poll.exclusion_queue import ExclusionQueue
 from dashboard.poll.inclusion import InclusionPoll, ReceiptQueue
 from dashboard.poll.lease import NetworkStore
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.search import count_follow_ups_by_age
 from dashboard.upstream.blocks import BlockStream
+from dashboard.upstream.budget import BudgetKeeper, NetworkBudgets
+from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.node import InclusionClient, NodeClient
+from dashboard.wiring.clients import StoredPurse
 from tests.browser.seeded_store import SIMULATED
 from tests.builders import A_NETWORK, a_hash
 from tests.fake_clock import FakeClock
-from tests.unit.poll.condition_scene import a_term
-from tests.unit.poll.exclusion_poll_scene import watch
+from tests.unit.poll.condition_scene import a_term, conditions_of
+from tests.unit.poll.exclusion_poll_scene import POLICY, watch
 from tests.unit.upstream.fake_chain import FakeChain
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, result
+from tests.unit.upstream.scripted_exclusion import single_or_batch, truth
 
 pytestmark = pytest.mark.anyio
 
@@ -56,20 +62,41 @@ class Node(FakeChain):
         return result(call, receipt | {"status": "0x1"} if tx_hash in self.included else None)
 
 
-def a_poll(store: Store, clock: FakeClock, node: Node) -> InclusionPoll:
-    """Return the inclusion poll of `A_NETWORK`, which reads blocks too."""
+def a_poll(own: NetworkStore, clock: FakeClock, node: Node) -> InclusionPoll:
+    """Return the inclusion poll of `A_NETWORK`, which reads blocks and has no budget."""
     node.mine(7)
-    own = NetworkStore(store, A_NETWORK, a_term(store, clock))
     client = NodeClient(ScriptedAsker(node.answer))
     asker, blocks = InclusionClient(client, A_NETWORK), BlockStream([client], A_NETWORK)
     return InclusionPoll(asker, own, ReceiptQueue(FOLLOW_UP_CADENCE), clock.clocks, uuid4, blocks)
+
+
+def a_charged_poll(
+    own: NetworkStore, clock: FakeClock, node: Node, keeper: BudgetKeeper
+) -> InclusionPoll:
+    """Return one that keeps to a budget and reads no blocks."""
+    client = NodeClient(ScriptedAsker(node.answer, budget=keeper))
+    asker, schedule = InclusionClient(client, A_NETWORK), ReceiptQueue(FOLLOW_UP_CADENCE)
+    return InclusionPoll(asker, own, schedule, clock.clocks, uuid4, budgets=budgets_of(keeper))
+
+
+def own_store(store: Store, clock: FakeClock) -> NetworkStore:
+    return NetworkStore(store, A_NETWORK, a_term(store, clock))
+
+
+def budgets_of(keeper: BudgetKeeper) -> NetworkBudgets:
+    return NetworkBudgets({"": (keeper, 80)}, lambda: ("",))
+
+
+def a_keeper(store: Store, clock: FakeClock, credits_per_day: int) -> BudgetKeeper:
+    budget = Budget("b", credits_per_day=credits_per_day, reserve=0)
+    return BudgetKeeper(budget, StoredPurse(store, "b", clock.now), clock.now)
 
 
 async def test_plan_of_a_budget_covers_all_that_a_node_is_asked_in_a_day(
     store: Store, fake_clock: FakeClock
 ) -> None:
     node = Node()
-    poll = a_poll(store, fake_clock, node)
+    poll = a_poll(own_store(store, fake_clock), fake_clock, node)
     watch(store, fake_clock, *range(20))
     days_ago = fake_clock.now() - timedelta(days=6)
     watch(store, fake_clock, *range(20, 30), attempted_at=days_ago)
@@ -89,3 +116,59 @@ async def test_plan_of_a_budget_covers_all_that_a_node_is_asked_in_a_day(
     [planned] = plan.budgets
     assert node.charged["eth_getBlockByNumber"] > 0
     assert 80 * node.charged.total() <= planned.wanted < 1.5 * 80 * node.charged.total()
+
+
+async def test_both_polls_spread_the_credits_that_they_share_over_the_whole_day(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    fake_clock.wait(timedelta(hours=12))  # midnight
+    node, own, keeper = Node(), own_store(store, fake_clock), a_keeper(store, fake_clock, 40_000)
+    asked: Counter[tuple[str, int]] = Counter()
+
+    def answer(calls: list[Call]) -> Any:  # noqa: ANN401 - a reply or a list of them
+        asked["status", fake_clock.now().hour // 6] += len(calls)
+        return single_or_batch(truth)(calls)
+
+    client = ExclusionClient(
+        ScriptedAsker(answer, budget=keeper), "linea", elapsed=fake_clock.elapsed
+    )
+    conditions, clocks = conditions_of(fake_clock), fake_clock.clocks
+    exclusion = ExclusionPoll(
+        client, own, ExclusionQueue(POLICY), clocks, conditions, uuid4, budgets_of(keeper)
+    )
+    inclusion = a_charged_poll(own, fake_clock, node, keeper)
+    watch(store, fake_clock, *range(1, 41, 2))
+
+    for _ in range(360):
+        before = node.charged.total()
+        await exclusion.tick()
+        await inclusion.tick()
+        asked["receipt", fake_clock.now().hour // 6] += node.charged.total() - before
+        fake_clock.wait(timedelta(minutes=4))
+
+    assert 0.75 * 40_000 < 80 * asked.total() <= 40_000
+    for kind in ("status", "receipt"):
+        quarters = [asked[kind, quarter] for quarter in range(4)]
+        assert min(quarters) > 0.1 * sum(quarters) > 0, quarters
+
+
+async def test_raised_budget_is_felt_by_receipts_that_wait_already(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    node, own, keeper = Node(), own_store(store, fake_clock), a_keeper(store, fake_clock, 2_000)
+    poll = a_charged_poll(own, fake_clock, node, keeper)
+    watch(store, fake_clock, *range(20))
+
+    async def pass_by(ticks: int) -> int:
+        before = node.charged.total()
+        for _ in range(ticks):
+            await poll.tick()
+            fake_clock.wait(timedelta(minutes=4))
+        return node.charged.total() - before
+
+    little = await pass_by(60)
+    keeper.budget = Budget("b", credits_per_day=10**9, reserve=0)
+    much = await pass_by(3)
+
+    assert 80 * little <= 2_000
+    assert much >= 20

@@ -7,7 +7,8 @@ from datetime import timedelta
 import pytest
 
 from dashboard.domain.quantity import TxHash
-from dashboard.domain.tracking.cadence import CadencePolicy, next_check
+from dashboard.domain.tracking.cadence import CadencePolicy, calls_between, next_check
+from dashboard.domain.tracking.inclusion import SETTLES_AFTER
 from dashboard.poll.inclusion import ReceiptQueue, ScheduledHash, ScheduledHashes
 from tests.builders import a_hash, seconds
 
@@ -48,6 +49,31 @@ def test_question_is_put_again_at_its_pace() -> None:
 
     assert due_at(schedule, NOW + seconds(1.9)) == []
     assert due_at(schedule, NOW + seconds(2)) == [a_hash(1)]
+
+
+def test_question_is_put_again_later_if_credits_are_short() -> None:
+    schedule = a_schedule()
+    schedule.stretch = 50.0
+    asked = ScheduledHash(a_hash(1), NOW, NOW)
+    old = ScheduledHash(a_hash(2), NOW - END / 2, NOW)
+    schedule.add([asked, old], NOW)
+
+    assert due_at(schedule, NOW + seconds(99)) == []
+    assert due_at(schedule, NOW + seconds(100)) == [a_hash(1)]
+    assert due_at(schedule, NOW + timedelta(hours=23)) == []
+    assert due_at(schedule, NOW + timedelta(days=1)) == [a_hash(2)]
+
+
+def test_calls_of_the_next_hour_are_counted_once_for_what_only_settles() -> None:
+    settling = ScheduledHash(a_hash(1), NOW, NOW, settles=NOW + SETTLES_AFTER)
+    open_ = [ScheduledHash(a_hash(number), NOW, NOW) for number in range(2, 4)]
+    schedule, hour = a_schedule(settling, *open_), timedelta(hours=1)
+
+    calls = 3600 * schedule.calls_per_second(NOW, hour)
+
+    assert calls == pytest.approx(1 + 2 * calls_between(timedelta(), hour, POLICY))
+    schedule.clear()
+    assert len(schedule) == 0
 
 
 def test_failed_question_is_put_again_within_a_minute() -> None:

@@ -25,6 +25,7 @@ from dashboard.upstream.websocket import WebSocketAsker
 from dashboard.wiring.clients import Clients, StoredPurse, key_advice, open_clients, rpc_address
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.networks import cost_of, networks_of
+from dashboard.wiring.worker import node_budgets
 from tests.builders import a_hash
 
 OWN = "[networks.mine]\nnetwork_id = 31337\n"
@@ -231,6 +232,29 @@ def test_cost_of_a_receipt_is_that_of_the_dearest_call_to_the_first_node(
     [network] = networks_of(settings)
 
     assert cost_of(network, settings).receipt == receipt
+
+
+@pytest.mark.parametrize(
+    ("nodes", "is_charged"),
+    [
+        (f"node = {{ {GATEWAY} }}", True),
+        (f"node = {{ url = 'http://n' }}\nnodes = [{{ {SECOND} }}]", False),
+        ("", False),
+    ],
+)
+async def test_receipts_keep_to_the_budget_of_the_first_node(
+    tmp_path: Path, store: Store, nodes: str, *, is_charged: bool
+) -> None:
+    settings = settings_with(tmp_path, SHARED + nodes)
+    [network] = networks_of(settings)
+
+    async with open_clients(settings, store=store) as clients:
+        found = node_budgets(network, clients)
+        charged = {} if found is None else found.shares
+
+    gateway = clients.keepers["gateway"]
+    assert charged == ({"": (gateway, 80)} if is_charged else {})
+    assert found is None or list(found.in_use()) == [""]
 
 
 class RefusingKeeper(BudgetKeeper):
