@@ -31,6 +31,7 @@ from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.poll.meetings import ScheduledCohort, gathered, one_group
 from dashboard.poll.network_conditions import Conditions
 from dashboard.poll.poll_loop import PollLoop, PollRules
+from dashboard.poll.stretching import Stretching
 from dashboard.store.alerts.conditions import record_rejection
 from dashboard.store.engine.batching import let_others_write, portions
 from dashboard.store.engine.connection import Connection
@@ -68,12 +69,6 @@ _RULES: Final = PollRules(
 )
 
 _NULL: Final = PollResult(None, is_rejected=False)
-_PLANNED_FOR: Final = timedelta(hours=1)
-"""The present load is expected to go on for so much of the day, since new transactions come. If it
-were shorter, a transaction of this minute would look as if it were asked about so often all day."""
-
-_PLANNED_EVERY: Final = timedelta(minutes=1)
-
 _SAVED_AT_ONCE: Final = 20
 """How many rejections one transaction saves, in a tenth of a second."""
 
@@ -116,9 +111,8 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         budgets: NetworkBudgets | None = None,
     ) -> None:
         super().__init__(store, schedule, clocks)
-        self._budgets = budgets
-        self._planned_at: timedelta | None = None
-        schedule.stretch = self._longest_stretch = 1.0 if budgets is None else budgets.stretch
+        who = store.network_id, self.name
+        self._stretching = None if budgets is None else Stretching(budgets, who, schedule)
         self._asker = asker
         self._schedule = schedule
         self._conditions = conditions
@@ -142,7 +136,9 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             found = watched_after(connection, network_id, self._last_cohort_id)
         self._put(found)
         self._last_cohort_id = max((each.cohort_id for each in found), default=self._last_cohort_id)
-        if self._budgets is not None and self._stretch(self._budgets, self.clocks.elapsed()):
+        if self._stretching is not None and self._stretching.judge(self.clocks.elapsed()):
+            self._schedule.clear()
+            self._last_cohort_id = 0
             self.load()  # an empty schedule would mean that nothing is tracked
 
     def _put(self, found: Iterable[WatchedCohort]) -> None:
@@ -165,24 +161,6 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
             group = one_group(group_id, [self._scheduled(each) for each in members])
             asked = min(elapsed_at(each.last_asked_at) for each in members if each.last_asked_at)
             self._schedule.reschedule(group, _NULL, asked, now)
-
-    def _stretch(self, budgets: NetworkBudgets, now: timedelta) -> bool:
-        """Stretch the intervals so that the credits suffice, judged once a minute.
-
-        If intervals became half as long, as after a budget was raised, the schedule is cleared:
-        what waits would go on waiting for the old ones. Returns whether it was.
-        """
-        if self._planned_at is not None and now - self._planned_at < _PLANNED_EVERY:
-            return False
-        calls = self._schedule.calls_per_second(now, _PLANNED_FOR)
-        stretch = budgets.plan(self.store.network_id, calls)
-        is_shorter = 2 * stretch <= self._longest_stretch
-        if is_shorter:
-            self._schedule.clear()
-            self._last_cohort_id, self._longest_stretch = 0, stretch
-        self._longest_stretch = max(self._longest_stretch, stretch)
-        self._schedule.stretch, self._planned_at = stretch, now
-        return is_shorter
 
     def _scheduled(self, found: WatchedCohort) -> ScheduledCohort:
         ended_at = self._limits_ended_at
