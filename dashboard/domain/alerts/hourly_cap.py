@@ -145,7 +145,7 @@ class HourlyCap(Struct, frozen=True):
         reminders = [each for each in others if each.precedence is Precedence.REMINDER]
         if precedence is Precedence.REMINDER:
             most = self._largest_together
-            is_fair = len(recent) < most and len(reminders) < self.largest_hourly // 2
+            is_fair = len(recent) < most and len(reminders) < max(1, self.largest_hourly // 2)
             return int(is_fair and _spaced(others, now, most) > 0)
         changes = [
             each
@@ -187,7 +187,7 @@ class HourlyCap(Struct, frozen=True):
     @property
     def _largest_together(self) -> int:
         """How many messages may be sent in an hour before reminders have to wait."""
-        return self.largest_hourly * 3 // 4
+        return max(1, self.largest_hourly * 3 // 4)
 
 
 def _spaced(recent: Sequence[Gone], now: datetime, most: int) -> int:

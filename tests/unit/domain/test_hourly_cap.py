@@ -189,6 +189,14 @@ def test_recipient_gets_now(
     assert plan(waiting, traffic) == going
 
 
+def test_reminder_goes_even_if_an_hour_has_one_message() -> None:
+    cap = HourlyCap(1)
+
+    assert plan(reminders(1, 2), cap=cap) == [[1, 2]]
+    assert plan(reminders(1), sent_before(30), cap) == []
+    assert cap.opens_at(sent_before(30), A_MOMENT, Precedence.REMINDER) == A_MOMENT + 30 * MINUTE
+
+
 def test_digest_goes_by_itself_when_nothing_else_does() -> None:
     digests = [replace(each, kind=NotificationKind.DIGEST) for each in changes(1, 2)]
 
