@@ -128,7 +128,10 @@ class DeliveryRefused(DeliveryError):
 
 
 class DeliveryWithheld(DeliveryError):
-    """The lease ended before the notification was handed over; another worker may send it."""
+    """A notification was not handed over: the lease ended, or its recipient is to get nothing.
+
+    After the lease, another worker may send it.
+    """
 
 
 class RoleError(LinewatchError):

@@ -40,7 +40,7 @@ from dashboard.domain.alerts.notification import (
 from dashboard.domain.fees.busy_spells import BusyContext
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import NetworkId
-from dashboard.errors import DeliveryDeferred, StoreError
+from dashboard.errors import DeliveryDeferred, DeliveryWithheld, StoreError
 from dashboard.store.alerts.alert_status import source_outages
 from dashboard.store.alerts.notifications import (
     all_members,
@@ -97,6 +97,8 @@ class MessageWriter:
     def write(self, notification: Notification) -> Message:
         """Compose the message; DeliveryDeferred if the store cannot be read now.
 
+        DeliveryWithheld if nothing may be sent to its recipient any more, since it was claimed.
+
         Times are in UTC and the recipient's zone; without `recipients`, in that of the templates.
         """
         try:
@@ -147,7 +149,10 @@ class MessageWriter:
         if self.recipients is None:
             return self.templates
         with self.store.read() as connection:
-            zone = read_directory(connection, self.recipients).zone(recipient)
+            directory = read_directory(connection, self.recipients)
+            if why := directory.withheld(recipient):
+                raise DeliveryWithheld(why)
+            zone = directory.zone(recipient)
             key = link_key(connection) or b""  # a person may have renewed it
             named = self.templates.networks
             limits = known_limits(

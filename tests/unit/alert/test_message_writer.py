@@ -8,21 +8,25 @@ from contextlib import contextmanager
 import pytest
 
 from dashboard.alert.compose import Links, NetworkName
+from dashboard.alert.deliver import Deliverer, Sending
+from dashboard.alert.message import MaySend, Message, MessageHeaders, always
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.alert.notify import expand_outbox
 from dashboard.domain.alerts.condition import Signal, State, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds
+from dashboard.domain.alerts.notification import DeliveryResult, NotificationState
 from dashboard.domain.alerts.signed_link import LinkFault, SignedLink, read_link
 from dashboard.domain.fees.gas import GasObservation, GasSource
 from dashboard.domain.health.observation import Operation
-from dashboard.domain.people.recipients import ConfiguredRecipients
+from dashboard.domain.people.recipients import AddressOff, OffCause
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.errors import DeliveryDeferred, StoreUnavailable
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notifications import renew_link_key
+from dashboard.store.alerts.recipients import turn_off
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup
@@ -41,9 +45,17 @@ from tests.builders import (
     seconds,
     suggested_gas_fees,
 )
-from tests.delivery_checks import notifications, reject
+from tests.delivery_checks import (
+    PATIENT,
+    make_pending,
+    notifications,
+    reject,
+    states,
+    take_lease,
+)
+from tests.fake_clock import FakeClock
 from tests.flaky_store import FlakyStore
-from tests.recording_channel import ONCALL_ALONE
+from tests.recording_channel import ONCALL, ONCALL_ALONE, RecordingChannel
 
 ABOVE = FeeGrounds(Signal.BASE_FEE, Wei(23 * GWEI), Wei(20 * GWEI))
 TEMPLATES = load_templates({A_NETWORK: NetworkName("Linea")}, Links())
@@ -210,13 +222,47 @@ def let_a_node_stand_in(store: Store, network_id: NetworkId) -> None:
 
 def test_message_holds_links_that_are_signed_with_the_key_of_now(store: Store) -> None:
     links = Links("https://linewatch.example.org", b"old" * 8)
-    writer = MessageWriter(store, load_templates({}, links), ConfiguredRecipients())
+    writer = MessageWriter(store, load_templates({}, links), ONCALL_ALONE)
     with store.write() as connection:
         renew_link_key(connection, b"new" * 8)
 
-    message = writer.write(a_notification())
+    message = writer.write(a_notification(recipient=ONCALL))
 
     assert message.unsubscribe.startswith("https://linewatch.example.org/link/")
     token = message.unsubscribe.rpartition("/")[2]
     assert read_link(token, b"old" * 8, A_MOMENT) is LinkFault.FORGED
     assert isinstance(read_link(token, b"new" * 8, A_MOMENT), SignedLink)
+
+
+class LastMessage(RecordingChannel):
+    """Takes messages; whoever gets the first one turns their address off."""
+
+    def __init__(self, store: Store) -> None:
+        super().__init__()
+        self._store = store
+
+    def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
+        """Take a message, and unsubscribe its reader."""
+        answer = super().send(message, headers, may_send)
+        off = AddressOff(ONCALL, OffCause.UNSUBSCRIBED, A_MOMENT, "link")
+        with self._store.write() as connection:
+            turn_off(connection, off)
+        return answer
+
+
+def test_whoever_unsubscribes_gets_nothing_more_of_what_a_worker_has_claimed(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    channel = LastMessage(store)
+    writer = MessageWriter(store, TEMPLATES, ONCALL_ALONE)
+    sending = Sending({"mail": channel}, writer.write)
+    deliverer = Deliverer(store, sending, fake_clock.now, fake_clock.elapsed, PATIENT)
+    make_pending(store, 5)
+
+    results = deliverer.deliver_due(take_lease(store))
+
+    assert results == {DeliveryResult.SENT: 1}
+    assert len(channel.tried) == 1
+    assert states(store) == {NotificationState.SENT: 1, NotificationState.DEAD: 4}
+    said = {each.outcome for each in notifications(store)}
+    assert said == {"250 taken", "not sent: unsubscribed"}
