@@ -339,11 +339,13 @@ def record(
             connection, notification.notification_id, finished.answer, now
         )
         return DeliveryResult.SENT
-    if not is_dead(notification, finished.result, now, rule):
-        notification_claims.reschedule(
-            connection, notification, finished.answer, now + finished.wait
-        )
-        return DeliveryResult.DEFERRED
+    if finished.result is DeliveryResult.DEFERRED:
+        first_at = notification_claims.first_attempt_at(connection, notification)
+        if not is_dead(notification.attempts + 1, now - (first_at or now), rule):
+            notification_claims.reschedule(
+                connection, notification, finished.answer, now + finished.wait
+            )
+            return DeliveryResult.DEFERRED
     notification_claims.mark_dead(connection, notification, finished.answer, now)
     return DeliveryResult.REFUSED
 

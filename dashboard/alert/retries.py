@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Final, NamedTuple, TypeAlias
 from uuid import UUID
 
 from msgspec import Struct, field
 
-from dashboard.domain.alerts.notification import DeliveryResult, Notification, Recipient
+from dashboard.domain.alerts.notification import Notification, Recipient
 
 Elapsed: TypeAlias = Callable[[], timedelta]
 """Returns a time that never jumps: the time since the machine's boot."""
@@ -24,7 +24,7 @@ class RetryRule(Struct, frozen=True):
     """Waits double from `first_wait`, up to `longest_wait` for a message that is itself the cause.
 
     If nothing can be delivered to a recipient, one message is tried, at least every
-    `longest_pause`. A notification is dead when it is older than `patience`, but never before
+    `longest_pause`. A notification is dead when it was tried for `patience`, but never before
     `fewest_attempts` of its own: neither a clock that jumps ahead by a week nor a server that is
     silent for as long may end what was hardly tried.
     """
@@ -36,14 +36,9 @@ class RetryRule(Struct, frozen=True):
     fewest_attempts: int = 60
 
 
-def is_dead(
-    notification: Notification, result: DeliveryResult, now: datetime, rule: RetryRule
-) -> bool:
-    """Whether a notification is not tried again after the attempt that just failed."""
-    if result is DeliveryResult.REFUSED:
-        return True
-    was_tried_enough = notification.attempts + 1 >= rule.fewest_attempts
-    return was_tried_enough and now - notification.created_at >= rule.patience
+def is_dead(attempts: int, tried_for: timedelta, rule: RetryRule) -> bool:
+    """Whether a notification that was deferred is not tried again after so many attempts."""
+    return attempts >= rule.fewest_attempts and tried_for >= rule.patience
 
 
 class _Wait(NamedTuple):

@@ -136,6 +136,23 @@ def reschedule(
     )
 
 
+def first_attempt_at(connection: Connection, notification: Notification) -> datetime | None:
+    """Return when the first of its attempts was made that are counted; None if none was.
+
+    Those before a person had it sent again do not count.
+    """
+    column = deliveries.c
+    query = (
+        select(column.attempted_at)
+        .where(column.notification_id == notification.notification_id)
+        .order_by(column.delivery_id.desc())
+        .offset(notification.attempts - 1)
+        .limit(1)
+    )
+    moment: datetime | None = connection.scalar(query) if notification.attempts else None
+    return moment
+
+
 def note_first_attempt(connection: Connection, notification_id: UUID, at: datetime) -> None:
     """Record, on the open incidents that a notification reports, when people heard of them."""
     column, pair, member = incidents.c, incident_transitions.c, notification_members.c
