@@ -154,11 +154,10 @@ class AlertWorld:
     def respond(self, pick: int, deed: str) -> None:
         """Acknowledge an incident, give it back, hand it over, or declare it over."""
         with self._lives.store.write() as connection:
-            stories = open_incident_stories(connection, 100)
-            if not stories:
+            found = [each.incident for each in open_incident_stories(connection, 100)]
+            if not found:
                 return
-            found = sorted(stories, key=lambda each: each.incident.key)[pick % len(stories)]
-            by, mine = self._ann(), found.incident
+            by, mine = self._ann(), sorted(found, key=lambda each: each.key)[pick % len(found)]
             how = {
                 "acknowledge": partial(acknowledge, by=by),
                 "give back": partial(unacknowledge, by=by),
@@ -267,7 +266,8 @@ class AlertWorld:
             del self.expected.incidents[about]
         elif deed == "give back":
             if incident.owner:
-                incident.owner, incident.state = "", IncidentState.FIRING
+                incident.owner, is_told = "", incident.notified_at or not incident.troubled
+                incident.state = IncidentState.FIRING if is_told else IncidentState.SILENCED
         elif deed == "hand over" or not incident.owner:
             incident.owner = "Bob" if deed == "hand over" else "Ann"
             incident.state = IncidentState.ACKNOWLEDGED

@@ -207,11 +207,16 @@ def acknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentRespon
 
 
 def unacknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResponse:
-    """Remove the owner; nothing changes if there is none."""
+    """Remove the owner; nothing changes if there is none.
+
+    If nobody heard of what lasts, it counts as silenced until people are notified of it.
+    """
     _refuse_over(incident, note)
     if not incident.owner:
         return IncidentResponse(incident)
-    free = replace(incident, state=IncidentState.FIRING, owner="")
+    is_untold = incident.troubled > 0 and incident.notified_at is None
+    state = IncidentState.SILENCED if is_untold else IncidentState.FIRING
+    free = replace(incident, state=state, owner="")
     return _changed(free, IncidentEventKind.UNACKNOWLEDGED, by, note)
 
 

@@ -66,6 +66,37 @@ def test_end_of_a_silence_notifies_of_what_lasts_for_the_first_time(
     assert len(watch.taken()) == 1
 
 
+@pytest.mark.parametrize("remind_every", [None, HOUR])
+def test_silenced_incident_that_is_given_back_after_the_silence_notifies_then(
+    watch: Watch, remind_every: timedelta | None
+) -> None:
+    watch.silence(SilenceKind.SILENCE, HOUR)
+    rule = replace(REMINDING, remind_every=remind_every)
+    incident_id, ask = watch.begin(rule), Incidents(watch.context)
+    ask.acknowledge(incident_id, watch.person("Ann"))
+    watch.wait(HOUR)
+    assert watch.sent() == []
+
+    ask.unacknowledge(incident_id, watch.person("Ann"))
+    watch.wait()
+
+    assert watch.taken() == [(ONCALL, NotificationKind.CHANGE)]
+    assert watch.incident().state is IncidentState.FIRING
+
+
+def test_incident_that_is_given_back_within_the_silence_stays_silenced(watch: Watch) -> None:
+    watch.silence(SilenceKind.SILENCE, HOUR)
+    incident_id, ask = watch.begin(REMINDING), Incidents(watch.context)
+    ask.acknowledge(incident_id, watch.person("Ann"))
+    ask.unacknowledge(incident_id, watch.person("Ann"))
+    watch.wait(HOUR / 2)
+    assert (watch.sent(), watch.incident().state) == ([], IncidentState.SILENCED)
+
+    watch.wait(HOUR / 2)
+
+    assert watch.taken() == [(ONCALL, NotificationKind.CHANGE)]
+
+
 def test_end_of_a_silence_keeps_why_others_heard_nothing_of_the_same_change(watch: Watch) -> None:
     watch.silence(SilenceKind.SILENCE, HOUR)
     mine, other = (replace(REMINDING, name=each) for each in ("busy", "other"))

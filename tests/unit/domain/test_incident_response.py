@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import datetime
 
 import pytest
 from msgspec.structs import replace
@@ -66,6 +67,20 @@ def test_given_back_it_fires_again_and_nobody_has_it() -> None:
     assert response.event is not None
     assert response.event.kind is IncidentEventKind.UNACKNOWLEDGED
     assert unacknowledge(FIRING, BOB).event is None
+
+
+@pytest.mark.parametrize(
+    ("notified_at", "state"),
+    [(None, IncidentState.SILENCED), (A_MOMENT, IncidentState.FIRING)],
+)
+def test_given_back_what_lasts_is_silenced_until_somebody_hears_of_it(
+    notified_at: datetime | None, state: IncidentState
+) -> None:
+    lasting = replace(FIRING, troubled=1, notified_at=notified_at)
+
+    response = unacknowledge(acknowledge(lasting, ADA).incident, BOB)
+
+    assert response.incident == replace(lasting, state=state)
 
 
 @pytest.mark.parametrize("incident", [FIRING, acknowledge(FIRING, ADA).incident])
