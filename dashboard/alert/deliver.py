@@ -167,8 +167,7 @@ class Deliverer:
         planned: dict[Recipient, list[Closing]] = {}
         late: set[UUID] = set()
         for recipient, some in due.items():
-            alone = self._retries.failing_alone(recipient)
-            traffic = traffic_to(connection, recipient, now, besides=alone)
+            traffic = traffic_to(connection, recipient, now)
             cap = self._policy.cap.of(recipient)
             is_back = recipient in self._back or self._retries.is_failing(recipient)
             closings = plan_closings(some, traffic, now, cap, is_back=is_back)

@@ -88,11 +88,6 @@ class RetryTimes:
         state.waits = {each: wait for each, wait in state.waits.items() if now < wait.until}
         return list(state.waits)
 
-    def failing_alone(self, recipient: Recipient) -> list[UUID]:
-        """Return those of them that failed again while others were sent."""
-        state = self._recipients.get(recipient)
-        return [] if state is None else [each for each, wait in state.waits.items() if wait.is_own]
-
     def end(self, recipient: Recipient) -> None:
         """End every wait of a recipient: a person saw that messages are accepted."""
         state = self._recipients.get(recipient)

@@ -16,6 +16,7 @@ from sqlalchemy import (
     delete,
     exists,
     func,
+    or_,
     select,
     true,
     update,
@@ -41,7 +42,7 @@ from dashboard.domain.alerts.notification import (
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.incidents import incident_of
 from dashboard.store.alerts.notifications import IS_PENDING, select_notifications
-from dashboard.store.alerts.recipients import is_to
+from dashboard.store.alerts.recipients import is_to, last_sent_to
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
     conditions,
@@ -182,20 +183,20 @@ def hold_until(
     connection.execute(update(notifications).where(mine).values(held))
 
 
-def traffic_to(
-    connection: Connection, recipient: Recipient, now: datetime, besides: Sequence[UUID] = ()
-) -> RecipientTraffic:
+def traffic_to(connection: Connection, recipient: Recipient, now: datetime) -> RecipientTraffic:
     """Return what went to a recipient within the last hour, and what waits for delivery.
 
-    `besides` are those that wait for a reason of their own, which says nothing of others.
+    What failed although another one was sent since it was closed has a reason of its own, which
+    says nothing of others.
     """
     column = notifications.c
     waiting = select(func.count(column.notification_id), func.max(column.closed_at)).where(
         IS_PENDING,
         is_to(recipient),
         column.closed_at.is_not(None),
-        column.notification_id.not_in(besides),
     )
+    if (accepted_at := last_sent_to(connection, recipient)) is not None:
+        waiting = waiting.where(or_(column.attempts == 0, column.closed_at > accepted_at))
     count, latest = connection.execute(waiting).one()
     query = select(column.closed_at, column.is_urgent, column.precedence).where(
         is_to(recipient), column.closed_at > now - HOUR, column.closed_at <= now

@@ -167,6 +167,7 @@ def last_sent_to(connection: Connection, recipient: Recipient) -> datetime | Non
     query = (
         select(column.sent_at)
         .where(is_to(recipient), column.state == NotificationState.SENT)
+        .where(column.closed_at.is_not(None))  # PostgreSQL would read what is open first
         .order_by(column.closed_at.desc())
         .limit(1)
     )

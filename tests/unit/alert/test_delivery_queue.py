@@ -102,6 +102,24 @@ def test_three_messages_that_fail_again_and_again_hold_up_no_new_one(
     assert results == Counter({DeliveryResult.SENT: 1})
 
 
+def test_messages_that_fail_alone_hold_up_no_new_one_after_a_restart(
+    store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
+) -> None:
+    make_pending(store, 5)
+    found = sorted(notifications(store), key=lambda each: each.transition.transition_id)
+    for each in found[::2]:
+        channel.errors[each.message_id] = DEFERRED
+    deliverer.deliver_due(take_lease(store))
+    fake_clock.wait(RetryRule().first_wait)
+    reject(store, 6)
+    expand_outbox(store, ONCALL_ALONE, fake_clock.now, alone)
+    again = Deliverer(store, channel.sending, fake_clock.now, fake_clock.elapsed, PATIENT)
+
+    results = again.deliver_due(take_lease(store))
+
+    assert results[DeliveryResult.SENT] == 1
+
+
 def test_message_that_is_deferred_for_its_own_sake_delays_no_other(
     store: Store, deliverer: Deliverer, channel: RecordingChannel
 ) -> None:
