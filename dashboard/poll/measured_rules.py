@@ -57,6 +57,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.busy_context import SERIES
 from dashboard.store.fees.stored_fees import SeriesKey, fees_answered_at, fees_beside_limit
+from dashboard.store.health import mail_trouble
 from dashboard.store.monitoring.coverage import gaps
 from dashboard.store.monitoring.upkeep import free_space, spent_since
 from dashboard.store.rejections.rates import count_arrivals
@@ -227,6 +228,22 @@ class RuleReader(Struct, frozen=True):
             yield subject, states, grounds
 
 
+def _unproven(connection: Connection, readings: Readings, held: HeldConditions) -> Readings:
+    """Return None for channels that fail and have accepted nothing since, with nothing pending.
+
+    What was pending is dead, or its address is off.
+    """
+    ended = [
+        subject
+        for subject, reading in readings.items()
+        if subject.kind is SubjectKind.DELIVERY
+        and reading is not None
+        and not reading.is_trouble
+        and held[subject].state.is_open
+    ]
+    return {each: None for each in ended if mail_trouble(connection, each.dimension) is not None}
+
+
 def _of_server(name: str) -> str:
     return f"certificate of {name}"
 
@@ -298,6 +315,7 @@ class MeasuredRules:
             readings = self.reader.read(connection, rule, now)
             readings |= unmeasured(readings, held, rule, now)
             readings = without_outages(readings, outages)
+            readings |= _unproven(connection, readings, held)
             read |= readings.keys()
             yield from conclude_measured(rule, readings, held, self.new_id)
         for subject in held.keys() - read:

@@ -22,6 +22,7 @@ from dashboard.domain.people.recipients import SuspectAddress
 from dashboard.poll.lease import LeaseLost
 from dashboard.store.access.api_keys import Credential, create_key, rotate_key
 from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.alerts.notification_claims import mark_dead, mark_sent, reschedule
 from dashboard.store.alerts.recipients import end_suspicion, suspect
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import save_coverage
@@ -33,7 +34,7 @@ from tests.builders import (
     a_transition,
     seconds,
 )
-from tests.delivery_checks import make_pending
+from tests.delivery_checks import claim_due, make_pending
 from tests.unit.poll.condition_scene import told
 from tests.unit.poll.rule_watch import Watch
 
@@ -249,6 +250,28 @@ def test_channel_that_takes_nothing_is_told_and_its_recovery(watch: Watch) -> No
         ("mail", State.FAILING),
         ("mail", State.DELIVERING),
     ]
+
+
+def test_channel_works_again_once_it_accepts_something_and_not_when_all_is_dead(
+    watch: Watch,
+) -> None:
+    watch.hold(Rule("delivery", RuleKind.DELIVERY_FAILING))
+    make_pending(watch.store, 2)
+    one, other = claim_due(watch.store, watch.term.token)
+    with watch.store.write() as connection:
+        reschedule(connection, one, "451 try later", A_MOMENT)
+    watch.go_on(1)
+    [one] = claim_due(watch.store, watch.term.token, besides=[other])
+    with watch.store.write() as connection:
+        mark_dead(connection, one, "451 try later", A_MOMENT)
+    watch.go_on(2)
+    assert [after for _, after in watch.told()] == [State.FAILING]
+
+    with watch.store.write() as connection:
+        mark_sent(connection, other.notification_id, "250 taken", A_MOMENT)
+    watch.go_on(1)
+
+    assert [after for _, after in watch.told()] == [State.FAILING, State.DELIVERING]
 
 
 def test_address_from_which_a_mail_came_back_is_told_and_its_end(watch: Watch) -> None:
