@@ -175,6 +175,12 @@ incidents = table(
     Index(None, "resolved_at"),
 )
 
+partial_index(
+    "ix_incidents_pending",
+    incidents.c.next_at,
+    where=incidents.c.state == "pending",
+)
+
 incident_transitions = table(
     "incident_transitions",
     key("incident_id", Uuid, ForeignKey("incidents.incident_id")),

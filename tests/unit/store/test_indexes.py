@@ -30,6 +30,7 @@ from dashboard.store.alerts.conditions import (
     current_state,
     measured_conditions,
 )
+from dashboard.store.alerts.incidents import due_incidents
 from dashboard.store.alerts.notification_claims import ClaimRequest, claim
 from dashboard.store.alerts.notification_search import (
     NotificationFilter,
@@ -344,6 +345,16 @@ def test_claim_goes_by_the_index_of_what_is_pending(store: Store) -> None:
 
     assert scans(steps) == []
     assert any("ix_notifications_pending" in step for step in steps)
+
+
+def test_pending_incidents_that_are_due_are_found_in_their_index(store: Store) -> None:
+    with store.write() as connection:
+        prefer_indexes(connection)
+        steps = plan_of(connection, lambda it: due_incidents(it, A_MOMENT, 50))
+
+    assert scans(steps) == []
+    assert any("ix_incidents_pending" in step for step in steps)
+    assert any("ix_incidents_next_at" in step for step in steps)
 
 
 def test_tracking_and_its_answers_go_by_index(busy_store: Store) -> None:

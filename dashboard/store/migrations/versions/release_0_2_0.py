@@ -142,6 +142,7 @@ def _say_which_notification_goes() -> None:
         "(SELECT notification_id FROM notifications WHERE kind = 'escalation')"
     )
     op.add_column("incidents", sa.Column("notified_at", big))
+    add_index("incidents", "next_at", name="ix_incidents_pending", where="state = 'pending'")
     op.add_column("notifications", preset("held_by", text, ""))
     op.execute(
         "UPDATE notifications SET held_by = 'window-0' WHERE state = 'pending' "

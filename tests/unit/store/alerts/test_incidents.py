@@ -123,6 +123,21 @@ def test_reader_may_ask_whether_an_incident_is_due(store: Store) -> None:
         assert not is_incident_due(connection, LATER)
 
 
+def test_pending_incident_is_looked_at_before_all_that_are_due_longer(store: Store) -> None:
+    numbers = range(1, 4)
+    with store.write() as connection:
+        for number in numbers:
+            state = IncidentState.PENDING if number == max(numbers) else IncidentState.FIRING
+            due_at = A_MOMENT + seconds(number)
+            mine = an_incident(
+                incident_id=an_id(number), rule=f"rule-{number}", state=state, next_at=due_at
+            )
+            insert_incident(connection, mine)
+        found = [due_incidents(connection, LATER, limit) for limit in (1, 2, 9)]
+
+    assert [[each.incident_id.int for each in some] for some in found] == [[3], [3, 1], [3, 1, 2]]
+
+
 def test_what_lasts_is_looked_at_again_and_known_with_all_its_changes(store: Store) -> None:
     [first, *_] = go_through(store, State.BUSY, State.CALM, State.BUSY)
     with store.write() as connection:
