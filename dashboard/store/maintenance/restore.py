@@ -1,6 +1,6 @@
 """Restore a backup: it is verified, then takes the place of a store that is set aside.
 
-Nobody is notified of anything twice, and the former store is never deleted.
+No change is notified twice, and the former store is never deleted.
 """
 
 from __future__ import annotations
