@@ -53,7 +53,6 @@ from dashboard.store.alerts.incidents import add_events, due_incidents, save_inc
 from dashboard.store.alerts.outbox import changes_of_notification, entries_of_incident
 from dashboard.store.alerts.reminders_and_escalations import (
     Repetition,
-    forget_silenced,
     is_awaited,
     notified_of,
     repeat,
@@ -199,8 +198,6 @@ class IncidentClock(Struct, frozen=True):
         if rule is None:
             return set()
         lasting = list(self._lasting(connection, incident, rule))
-        for transition, _, route in lasting:
-            forget_silenced(connection, transition.transition_id, route.recipients)
         grouping = IncidentGrouping(connection, self.now, self.domain, self.directory)
         others = grouping.fire(incident, lasting, was_pending=False)
         grouping.write()

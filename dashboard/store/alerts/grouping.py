@@ -41,7 +41,11 @@ from dashboard.store.alerts.notifications import (
     waiting_row,
 )
 from dashboard.store.alerts.recipients import is_to
-from dashboard.store.alerts.reminders_and_escalations import notified_of, withdraw
+from dashboard.store.alerts.reminders_and_escalations import (
+    forget_silenced,
+    notified_of,
+    withdraw,
+)
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
     incident_transitions,
@@ -161,13 +165,15 @@ class IncidentGrouping:
     ) -> set[Recipient]:
         """Notify of the ongoing conditions of an incident; `lasting` are its last transitions.
 
-        Nobody is notified of a condition that ended while the incident was pending. Return the
+        Nobody is notified of a condition that ended while the incident was pending. A silence that
+        withheld one of these counts no more if it is over, or of another rule. Return the
         recipients whom one of these reached already: each transition reaches each recipient once.
         """
         if was_pending:
             self._unreached += [(incident.incident_id, route) for *_, route in lasting]
         others: set[Recipient] = set()
         for transition, position, route in lasting:
+            forget_silenced(self._connection, transition.transition_id, route.recipients)
             before = reached_by(self._connection, transition.transition_id)
             reached = set(map(mailbox_of, before))
             if not route.withheld:

@@ -231,17 +231,21 @@ def withdraw(connection: Connection, incident: Incident) -> None:
 def forget_silenced(
     connection: Connection, transition_id: UUID, recipients: Iterable[Recipient]
 ) -> None:
-    """Let a change reach those of these recipients from whom a silence withheld it that is over.
+    """Let a change reach those of these recipients from whom a silence withheld it.
 
     For the others it stays silenced: another rule has a silence that lasts, or nothing to say.
     """
-    silenced = delete(notification_members).where(
-        notification_members.c.transition_id == transition_id,
-        or_(false(), *(is_to(each, notification_members) for each in recipients)),
-        notification_members.c.notification_id.is_(None),
-        notification_members.c.reason.startswith(SILENCED, autoescape=True),
+    member = notification_members.c
+    silenced = (
+        member.transition_id == transition_id,
+        member.notification_id.is_(None),
+        member.reason.startswith(SILENCED, autoescape=True),
     )
-    connection.execute(silenced)
+    query = select(member.channel, member.address).where(*silenced)
+    mailboxes = set(map(mailbox_of, recipients))
+    mine = [each for each in recipients_in(connection, query) if mailbox_of(each) in mailboxes]
+    is_mine = or_(false(), *(is_to(each, notification_members) for each in mine))
+    connection.execute(delete(notification_members).where(*silenced, is_mine))
 
 
 def notified_of(

@@ -13,6 +13,7 @@ from dashboard.application.incidents import Incidents
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.incident import IncidentState
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import NotificationKind
 from dashboard.domain.alerts.rule_table import turned
 from dashboard.domain.alerts.silence import SilenceKind
@@ -103,6 +104,20 @@ def test_recipient_of_two_rules_hears_at_once_and_again_when_the_later_one_fires
         (ONCALL, NotificationKind.CHANGE),
         (ONCALL, NotificationKind.REMINDER),
     ]
+
+
+@pytest.mark.parametrize("address", [ONCALL.address, "oncall@EXAMPLE.org"])
+def test_silence_of_one_rule_withholds_nothing_of_another_that_fires_meanwhile(
+    watch: Watch, address: str
+) -> None:
+    watch.silence(SilenceKind.SILENCE, 8 * HOUR, Matcher(MatchedProperty.RULE, "silent"))
+    later = replace(LASTING, recipients=(replace(ONCALL, address=address),))
+    watch.begin(replace(LASTING, name="silent", pending=timedelta()), later)
+    watch.wait(HOUR)
+
+    assert watch.kinds() == ["change"]
+    watch.wait(7 * HOUR)
+    assert watch.kinds() == ["change", "reminder"]
 
 
 def test_nobody_is_reminded_of_what_is_not_known_until_it_is_judged_again(watch: Watch) -> None:
