@@ -25,7 +25,6 @@ from dashboard.domain.alerts.incident import (
 )
 from dashboard.domain.alerts.incident_timers import timed
 from dashboard.domain.alerts.notification import NotificationKind, NotificationState, Recipient
-from dashboard.domain.formatting import span
 from dashboard.domain.people.recipients import RecipientDirectory, mailbox_of
 from dashboard.store.alerts.alert_status import needless
 from dashboard.store.alerts.incidents import (
@@ -38,6 +37,7 @@ from dashboard.store.alerts.notifications import (
     member_row,
     notification_id_of,
     reached_by,
+    say_unreached,
     waiting_row,
 )
 from dashboard.store.alerts.recipients import is_to
@@ -46,13 +46,13 @@ from dashboard.store.alerts.reminders_and_escalations import (
     notified_of,
     withdraw,
 )
+from dashboard.store.alerts.sooner_routes import release_sooner
 from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
     incident_transitions,
     notification_incidents,
     notification_members,
     notifications,
-    outbox,
 )
 
 NEVER_FIRED: Final = "before its pending period ended, so nobody is notified"
@@ -166,8 +166,9 @@ class IncidentGrouping:
         """Notify of the ongoing conditions of an incident; `lasting` are its last transitions.
 
         Nobody is notified of a condition that ended while the incident was pending. A silence that
-        withheld one of these counts no more if it is over, or of another rule. Return the
-        recipients whom one of these reached already: each transition reaches each recipient once.
+        withheld one of these counts no more if it is over, or of another rule; what another rule
+        holds longer goes now. Return the recipients whom one of these reached already: each
+        transition reaches each recipient once.
         """
         if was_pending:
             self._unreached += [(incident.incident_id, route) for *_, route in lasting]
@@ -175,12 +176,16 @@ class IncidentGrouping:
         for transition, position, route in lasting:
             forget_silenced(self._connection, transition.transition_id, route.recipients)
             before = reached_by(self._connection, transition.transition_id)
-            reached = set(map(mailbox_of, before))
-            if not route.withheld:
-                others |= {each for each in route.recipients if mailbox_of(each) in reached}
-            change = _Change(transition, position, is_first=True)
+            known = {mailbox_of(each): each for each in before}
+            change, reached = _Change(transition, position, is_first=True), set(known)
             for to, one in self._to_each(route):
-                self._notify(incident, change, one, to, reached)
+                written = known.get(mailbox_of(to))
+                if written is None:
+                    self._notify(incident, change, one, to, reached)
+                elif not one.withheld:
+                    place = incident.incident_id, transition, written
+                    if not release_sooner(self._connection, *place, one, self._now):
+                        others.add(to)
         return others
 
     def _notify(
@@ -228,24 +233,8 @@ class IncidentGrouping:
         rows = [{"notification_id": one, "incident_id": other} for one, other in pairs]
         insert_all_new(self._connection, notification_incidents, rows)
         for incident_id, route in self._unreached:
-            self._say_unreached(incident_id, route)
+            say_unreached(self._connection, incident_id, route)
         return len(sent)
-
-    def _say_unreached(self, incident_id: UUID, route: RuleRoute) -> None:
-        """Record, for each transition of an incident that reached nobody, that it was too short."""
-        pair = incident_transitions.c
-        of_incident = (
-            select(outbox.c.transition_id, outbox.c.outbox_id)
-            .join(incident_transitions, pair.transition_id == outbox.c.transition_id)
-            .where(pair.incident_id == incident_id)
-        )
-        reason = f"it ended within the pending period of {route.rule}, {span(route.timers.pending)}"
-        rows = [
-            member_row(recipient, incident_id, row.transition_id, row.outbox_id, reason=reason)
-            for row in self._connection.execute(of_incident).all()
-            for recipient in route.recipients
-        ]
-        insert_all_new(self._connection, notification_members, rows)
 
     def _grown(self, transition: Transition, route: RuleRoute) -> tuple[_GrowingIncident, bool]:
         """Return the incident that a transition joins or opens, and whether nobody heard of it.

@@ -16,6 +16,7 @@ from msgspec.structs import replace
 from sqlalchemy import Connection, RowMapping, Select, func, literal_column, select, update
 
 from dashboard.domain.alerts.condition import Opening, Transition
+from dashboard.domain.alerts.holding import RuleRoute
 from dashboard.domain.alerts.hourly_cap import LARGEST_MEMBERS
 from dashboard.domain.alerts.incident import Incident, NotifiedChange
 from dashboard.domain.alerts.notification import (
@@ -27,6 +28,7 @@ from dashboard.domain.alerts.notification import (
 )
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.alerts.signed_link import KEY_LENGTH
+from dashboard.domain.formatting import span
 from dashboard.domain.rejections.exclusion import StoredRejection
 from dashboard.domain.tracking.remarks import tags_in
 from dashboard.store.alerts.conditions import transition_of
@@ -34,12 +36,15 @@ from dashboard.store.alerts.incidents import incidents_by_id
 from dashboard.store.alerts.recipients import is_to, recipient_of_verification, recipients_in
 from dashboard.store.engine.batching import PORTION, grouped
 from dashboard.store.engine.engine import Store
+from dashboard.store.engine.upsert import insert_all_new
 from dashboard.store.schema import (
     deliveries,
+    incident_transitions,
     installation,
     notification_incidents,
     notification_members,
     notifications,
+    outbox,
     rejections,
     tracked_hashes,
     transitions,
@@ -189,6 +194,23 @@ def reached_by(connection: Connection, transition_id: UUID) -> set[Recipient]:
     column = notification_members.c
     query = select(column.channel, column.address).where(column.transition_id == transition_id)
     return set(recipients_in(connection, query))
+
+
+def say_unreached(connection: Connection, incident_id: UUID, route: RuleRoute) -> None:
+    """Record, for each transition of an incident that reached nobody, that it was too short."""
+    pair = incident_transitions.c
+    of_incident = (
+        select(outbox.c.transition_id, outbox.c.outbox_id)
+        .join(incident_transitions, pair.transition_id == outbox.c.transition_id)
+        .where(pair.incident_id == incident_id)
+    )
+    reason = f"it ended within the pending period of {route.rule}, {span(route.timers.pending)}"
+    rows = [
+        member_row(recipient, incident_id, row.transition_id, row.outbox_id, reason=reason)
+        for row in connection.execute(of_incident).all()
+        for recipient in route.recipients
+    ]
+    insert_all_new(connection, notification_members, rows)
 
 
 def deliveries_by_notification(
