@@ -85,11 +85,11 @@ def no_later_than(incident: Incident, now: datetime) -> Incident:
 def pass_time(incident: Incident, timers: IncidentTimers, now: datetime) -> IncidentChange | None:
     """Apply the first timer of an open incident that is due, one at a time; None if none is due.
 
-    An incident that nobody acknowledged escalates before anybody is reminded.
+    An incident that nobody acknowledged escalates before it ends, or anybody is reminded.
     """
     for due, act in (
-        (_quiet_at(incident, timers), _went_quiet),
         (_escalation_at(incident, timers), _escalated),
+        (_quiet_at(incident, timers), _went_quiet),
         (_reminder_at(incident, timers), _reminded),
     ):
         if due is not None and due <= now:

@@ -26,6 +26,7 @@ from tests.builders import A_MOMENT, an_incident
 
 HOUR = timedelta(hours=1)
 REMINDING = IncidentTimers(remind_every=HOUR, escalate_after=2 * HOUR)
+ESCALATING = IncidentTimers(escalate_after=HOUR)
 REJECTIONS = an_incident()
 BUSY = an_incident(troubled=1)
 
@@ -56,10 +57,8 @@ def test_incident_in_somebodys_hand_is_neither_repeated_nor_escalates() -> None:
 
 
 def test_incident_of_transactions_goes_quiet_but_not_before_it_escalated() -> None:
-    escalating = IncidentTimers(escalate_after=HOUR)
-
     assert what_happens(REJECTIONS, TIMERS, HOUR) == ["resolved 0.25"]
-    assert what_happens(REJECTIONS, escalating, 2 * HOUR) == ["escalated 1", "resolved 1.25"]
+    assert what_happens(REJECTIONS, ESCALATING, 2 * HOUR) == ["escalated 1", "resolved 1.25"]
 
 
 def test_pending_incident_fires_when_its_period_ends_and_reminds_from_then_on() -> None:
@@ -147,6 +146,15 @@ def test_incident_in_somebodys_hand_stays_so_in_a_silence() -> None:
     held = replace(BUSY, state=IncidentState.ACKNOWLEDGED)
 
     assert silence(held, REMINDING, A_MOMENT) is None
+
+
+def test_incident_of_transactions_escalates_before_it_ends_although_no_worker_was_running() -> None:
+    found = pass_time(REJECTIONS, ESCALATING, A_MOMENT + 24 * HOUR)
+
+    assert found is not None
+    later, event = found
+    assert event.kind is IncidentEventKind.ESCALATED
+    assert later.next_at == A_MOMENT + 24 * HOUR + ESCALATING.quiet_after
 
 
 def test_incident_of_rejections_escalates_after_its_silence_or_goes_quiet_within() -> None:
