@@ -53,7 +53,7 @@ from dashboard.store.alerts.incidents import add_events, due_incidents, save_inc
 from dashboard.store.alerts.outbox import changes_of_notification, entries_of_incident
 from dashboard.store.alerts.reminders_and_escalations import (
     Repetition,
-    is_awaited,
+    first_message_at,
     notified_of,
     repeat,
     withdraw,
@@ -174,15 +174,16 @@ class IncidentClock(Struct, frozen=True):
 
     def _pass_time(self, connection: Connection, incident: Incident) -> None:
         timers = timers_of(self.rules.get(incident.rule))
-        waits_for_first = incident.notified_at is None and is_awaited(connection, incident)
-        if waits_for_first:  # no reminder or escalation comes before the first message
-            incident = replace(incident, notified_at=self.now)
+        is_untold = incident.notified_at is None
+        first_at = first_message_at(connection, incident, self.now) if is_untold else None
+        if first_at is not None:  # no reminder or escalation comes before the first message
+            incident = replace(incident, notified_at=first_at)
         each_labels = self._labels_of(connection, incident)
         found = silenced_all_by(self.silences, each_labels, self.now)
         after, event = self._changed(incident, timers, found) or (incident, None)
         silent_until = None if found is None else found.over_at
         after = self._timed(after, timers, silent_until)
-        save_incident(connection, replace(after, notified_at=None) if waits_for_first else after)
+        save_incident(connection, replace(after, notified_at=None) if is_untold else after)
         if event is None:
             return
         newly, least_apart = set(), (timers.remind_every or timedelta()) / 2

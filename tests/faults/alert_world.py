@@ -218,6 +218,7 @@ class AlertWorld:
     def work(self, length: timedelta = timedelta()) -> None:
         """Let time pass and the worker do what is due; compare with what is expected."""
         self._lives.work(length)
+        kept_back = self._lives.kept_back
         for _ in range(_MOST_ROUNDS):
             with self._lives.store.read() as connection:
                 if not is_incident_due(connection, self.clock.now()):
@@ -227,7 +228,7 @@ class AlertWorld:
             raise AssertionError("time does the same to an incident again and again")
         members = members_in(self._lives.store)
         tried = tried_in(members, self.post.tried)
-        self.expected.pass_time(self.clock.now(), self.clock.elapsed(), tried)
+        self.expected.pass_time(self.clock.now(), self.clock.elapsed(), tried, kept_back)
         self._note_closed()
         self._compare_incidents()
         self._compare_members(members)

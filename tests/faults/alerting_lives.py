@@ -11,7 +11,7 @@ from typing import Any, Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Row, select
+from sqlalchemy import Row, exists, func, select
 
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
@@ -94,6 +94,9 @@ class AlertingLives:
         self.unmarked: Counter[str] = Counter()
         """Messages that were taken from workers that were killed before they wrote so down."""
 
+        self.kept_back: dict[UUID, datetime] = {}
+        """Changes that a failing server kept back when the worker began, and when they were due."""
+
         self._life = 0
         self._token = 0
         self._kill: Countdown | None = None
@@ -146,6 +149,7 @@ class AlertingLives:
             self._run()
 
     def _run(self) -> None:
+        self.kept_back = kept_back_in(self.store)
         while self._notifier.run(self._token, always):
             pass
 
@@ -221,6 +225,27 @@ def tried_in(
             at = dates[row.message_id]
             found[row.transition_id] = min(at, found.get(row.transition_id, at))
     return found
+
+
+def kept_back_in(store: Store) -> dict[UUID, datetime]:
+    """Return changes in messages that wait while another to the same recipient fails.
+
+    Each comes with when its first message was due.
+    """
+    column, member, failing = notifications.c, notification_members.c, notifications.alias()
+    is_failing = exists().where(
+        failing.c.address == column.address,
+        failing.c.state == NotificationState.PENDING,
+        failing.c.attempts > 0,
+    )
+    query = (
+        select(member.transition_id, func.min(column.release_at).label("due"))
+        .join(notifications, column.notification_id == member.notification_id)
+        .where(column.state == NotificationState.PENDING, is_failing)
+        .group_by(member.transition_id)
+    )
+    with store.read() as connection:
+        return {row.transition_id: row.due for row in connection.execute(query)}
 
 
 def waiting_in(store: Store) -> Waiting:

@@ -5,13 +5,11 @@ It shares no code with the product, only its plain records: rules, matchers, rec
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import cache
 from typing import Final, TypeAlias
 from uuid import UUID
-from zoneinfo import ZoneInfo
 
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.kind import RuleKind
@@ -19,7 +17,7 @@ from dashboard.domain.alerts.matcher import MatchedProperty
 from dashboard.domain.alerts.notification import NotificationKind, Recipient
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.silence import SilenceKind
-from dashboard.domain.people.active_hours import ActiveHours
+from tests.model.active_hours import is_active, opens_after
 
 Labels: TypeAlias = dict[MatchedProperty, str]
 Group: TypeAlias = tuple[tuple[str, str], ...]
@@ -30,7 +28,6 @@ Waiting: TypeAlias = Mapping[About, set[tuple[str, Recipient]]]
 """Of each incident the kinds of reminders and escalations that no worker has claimed, to whom."""
 
 _QUIET_AFTER: Final = timedelta(minutes=15)
-_MINUTE: Final = timedelta(minutes=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +128,8 @@ class ExpectedAlerts:
     repeated: list[Repeated] = field(default_factory=list)
     silenced: set[tuple[UUID, Recipient]] = field(default_factory=set)
     """Who does not hear of a change since it was silenced."""
+    kept_back: Mapping[UUID, datetime] = field(default_factory=dict)
+    """Changes whose messages a failing server keeps back, and when these were due."""
 
     def happen(self, what: Happening, waiting: Waiting, now: datetime, elapsed: timedelta) -> None:
         """Let a change join its incidents, and reach everybody once, by the soonest rule.
@@ -176,21 +175,28 @@ class ExpectedAlerts:
                 self._withdraw(incident, waiting)
                 del self.incidents[about]
 
-    def pass_time(self, now: datetime, elapsed: timedelta, tried: Mapping[UUID, datetime]) -> None:
+    def pass_time(
+        self,
+        now: datetime,
+        elapsed: timedelta,
+        tried: Mapping[UUID, datetime],
+        kept_back: Mapping[UUID, datetime],
+    ) -> None:
         """Let time do what is due to every incident; `tried` are changes that were sent.
 
         At the end of a window the rules that are in force then say how long quiet hours hold on.
         """
+        self.kept_back = kept_back
         for window in self.windows:
             if window.kind is SilenceKind.MAINTENANCE and window.over_at <= now:
                 self.release(window, now, elapsed)
         for about, incident in list(self.incidents.items()):
-            dates = [tried[each] for each in incident.changes if each in tried]
-            incident.notified_at = incident.notified_at or min(dates, default=None)
             incident.know_no_later_than(now)
             rule = next((each for each in self.rules if each.name == incident.rule), None)
             while self._does_something(incident, rule, now, elapsed):
                 pass
+            dates = [tried[each] for each in incident.changes if each in tried]
+            incident.notified_at = incident.notified_at or min(dates, default=None)
             if incident.state is IncidentState.RESOLVED:
                 del self.incidents[about]
 
@@ -252,24 +258,30 @@ class ExpectedAlerts:
             self._remind(incident, rule, now, elapsed)
             return True
         since = self._known_since(incident, now)
+        heard = None if is_silent or state is not IncidentState.FIRING else rule
+        if heard is not None and self._is_escalated(incident, heard, now, elapsed):
+            return True
         if state is not IncidentState.RESOLVED and _is_over(incident, rule, since, now):
             incident.state = IncidentState.RESOLVED
             return True
-        if is_silent or rule is None or state is not IncidentState.FIRING:
-            return False
-        return self._is_repeated(incident, rule, now, elapsed)
+        return heard is not None and self._is_reminded(incident, heard, now, elapsed)
 
-    def _is_repeated(
+    def _is_escalated(
         self, incident: OpenIncident, rule: Rule, now: datetime, elapsed: timedelta
     ) -> bool:
-        """Let people hear of an incident again where that is due; False where it is not."""
-        since = self._known_since(incident, now)
-        escalates_at = _escalates_at(incident, rule, since)
-        if escalates_at is not None and escalates_at <= now:
-            incident.escalated_at = now
-            self._repeat(incident, NotificationKind.ESCALATION, rule.escalate_to, elapsed)
-            return True
-        last = incident.reminded_at or since
+        """Let an incident escalate where that is due; False where it is not."""
+        escalates_at = _escalates_at(incident, rule, self._known_since(incident, now))
+        if escalates_at is None or escalates_at > now:
+            return False
+        incident.escalated_at = now
+        self._repeat(incident, NotificationKind.ESCALATION, rule.escalate_to, elapsed)
+        return True
+
+    def _is_reminded(
+        self, incident: OpenIncident, rule: Rule, now: datetime, elapsed: timedelta
+    ) -> bool:
+        """Let people be reminded of an incident where that is due; False where it is not."""
+        last = incident.reminded_at or self._known_since(incident, now)
         if rule.remind_every is None or last + rule.remind_every > now:
             return False
         self._remind(incident, rule, now, elapsed)
@@ -299,12 +311,16 @@ class ExpectedAlerts:
                 self.members[key] = None if each in self.off else hold
 
     def _known_since(self, incident: OpenIncident, now: datetime) -> datetime:
-        """Return when people first heard of an incident; while they are to, that is now."""
+        """Return when people first heard of an incident; while they are to, that is now.
+
+        If a failing server keeps that back, it is when they were to.
+        """
         if incident.notified_at is not None:
             return max(incident.opened_at, incident.notified_at)
         about = [key for key in self.members if key[0] in incident.changes]
         is_awaited = any(self.members[key] is not None for key in about)
-        return max(incident.opened_at, now) if is_awaited else incident.opened_at
+        due = [self.kept_back[each] for each in incident.changes if each in self.kept_back]
+        return max(incident.opened_at, min([now, *due])) if is_awaited else incident.opened_at
 
     def _repeat(
         self,
@@ -334,8 +350,8 @@ class ExpectedAlerts:
             if covering:
                 at = max(each.over_at for each in covering)
                 windows += [each for each in covering if each.over_at == at]
-            elif hours is not None and not _is_active(hours, at):
-                at = _opens_after(hours, at)
+            elif hours is not None and not is_active(hours, at):
+                at = opens_after(hours, at)
             else:
                 break
         name = "" if rule is None else rule.name
@@ -369,30 +385,3 @@ def _is_over(incident: OpenIncident, rule: Rule | None, since: datetime, now: da
     quiet_after = (rule.keep_firing if rule is not None else None) or _QUIET_AFTER
     escalates_at = incident.escalated_at or _escalates_at(incident, rule, since)
     return max(incident.changed_at, escalates_at or incident.changed_at) + quiet_after <= now
-
-
-@cache
-def _opens_after(hours: ActiveHours, at: datetime) -> datetime:
-    """Return the first minute after a moment that is one of the hours."""
-    return next(each for each in _minutes_after(at) if _is_active(hours, each))
-
-
-def _is_active(hours: ActiveHours, at: datetime) -> bool:
-    """Whether clocks on the wall show one of the hours."""
-    local = at.astimezone(ZoneInfo(hours.zone))
-    today, minute = local.weekday(), local.hour * 60 + local.minute
-    for span in hours.spans:
-        is_overnight = span.ends <= span.begins
-        ends = span.ends + (24 * 60 if is_overnight else 0)
-        if today in span.days and span.begins <= minute < ends:
-            return True
-        yesterday = (today - 1) % 7
-        if is_overnight and yesterday in span.days and minute + 24 * 60 < ends:
-            return True
-    return False
-
-
-def _minutes_after(at: datetime) -> Iterator[datetime]:
-    whole = at.replace(second=0, microsecond=0)
-    for count in range(1, 16 * 24 * 60):
-        yield whole + count * _MINUTE

@@ -8,7 +8,21 @@ from typing import Any, Final
 from uuid import UUID, uuid5
 
 from msgspec import Struct
-from sqlalchemy import Connection, RowMapping, delete, false, func, or_, select, true, update
+from sqlalchemy import (
+    Connection,
+    RowMapping,
+    and_,
+    case,
+    delete,
+    exists,
+    false,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+    update,
+)
 
 from dashboard.domain.alerts.holding import RuleRoute, route_for
 from dashboard.domain.alerts.hourly_cap import precedence_of_kind
@@ -45,6 +59,7 @@ from dashboard.store.schema import (
     outbox,
     transitions,
 )
+from dashboard.store.schema.columns import Moment
 
 _FOR_PEOPLE: Final = {
     NotificationKind.REMINDER,
@@ -178,18 +193,32 @@ def _reminded_enough(
     return set(recipients_in(connection, query))
 
 
-def is_awaited(connection: Connection, incident: Incident) -> bool:
-    """Whether a message about a change of an incident waits for delivery."""
+def first_message_at(connection: Connection, incident: Incident, now: datetime) -> datetime | None:
+    """Return when people are taken to hear of an incident by a message that waits; None if none.
+
+    That is now; or when it was due, if it cannot go because others to its recipient fail.
+    """
     column, member, pair = notifications.c, notification_members.c, incident_transitions.c
-    query = (
-        select(column.notification_id)
-        .join(notification_members, member.notification_id == column.notification_id)
+    failing = notifications.alias()
+    is_kept_back = exists().where(
+        failing.c.channel == column.channel,
+        failing.c.address == column.address,
+        failing.c.state == NotificationState.PENDING,
+        failing.c.attempts > 0,
+    )
+    about = (
+        select(member.notification_id)
         .join(incident_transitions, pair.transition_id == member.transition_id)
         .where(pair.incident_id == incident.incident_id)
-        .where(column.state.in_([NotificationState.PENDING, NotificationState.HELD]))
-        .limit(1)
     )
-    return connection.scalar(query) is not None
+    is_due = and_(column.state == NotificationState.PENDING, is_kept_back)
+    query = (
+        select(func.min(case((is_due, column.release_at), else_=literal(now, Moment))))
+        .where(column.notification_id.in_(about))
+        .where(column.state.in_([NotificationState.PENDING, NotificationState.HELD]))
+    )
+    found: datetime | None = connection.scalar(query)
+    return found and min(found, now)
 
 
 def withdraw(connection: Connection, incident: Incident) -> None:

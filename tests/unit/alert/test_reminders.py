@@ -12,6 +12,7 @@ from msgspec.structs import replace
 from dashboard.alert.compose import Links, NetworkName
 from dashboard.alert.deliver import Sending
 from dashboard.alert.message_writer import MessageWriter, load_templates
+from dashboard.alert.notify import expand_outbox
 from dashboard.application.context import ApplicationContext, PageSettings
 from dashboard.application.health import Health, NotificationHealth
 from dashboard.application.health_troubles import health_troubles
@@ -170,6 +171,46 @@ def test_nobody_is_reminded_before_the_first_message_was_sent(
     assert [kind.value for to, kind in watch.taken() if to == ONCALL] == ["change"]
     watch.wait(2 * MINUTE)
     assert [kind.value for to, kind in watch.taken() if to == ONCALL] == ["change", "reminder"]
+
+
+def test_escalation_over_another_channel_waits_for_no_message_that_a_dead_server_keeps_back(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    pager, mail, page = Recipient("pager", "pager"), RecordingChannel(), RecordingChannel()
+    mail.errors[ONCALL.address] = DeliveryBlocked("the server is down")
+    sending = Sending({"mail": mail, "pager": page}, message_about)
+    watch = Watch(store, fake_clock, sending=sending)
+    busy = Rule("busy", RuleKind.BUSY, escalate_after=15 * MINUTE, escalate_to=(pager,))
+    watch.rules(busy, Rule("rejections", RuleKind.REJECTED, group_by=(Dimension.SENDER,)))
+    for number in range(1, 7):
+        reject(watch.store, number, sender=an_address(number))
+        for _ in range(20):
+            watch.wait(MINUTE)
+    watch.wait(15 * MINUTE)  # so many failed that no other message is tried for a while
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.wait(14 * MINUTE)
+    assert page.taken == []
+    watch.wait(MINUTE)
+
+    assert len(page.taken) == 1
+    assert watch.kinds(pager) == ["escalation"]
+
+
+def test_escalation_waits_for_the_first_message_after_no_worker_was_running(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    watch = Watch(store, fake_clock)
+    busy = Rule("busy", RuleKind.BUSY, escalate_after=15 * MINUTE, escalate_to=(OTHERS,))
+    watch.rules(busy)
+    watch.turn(1, State.CALM, State.BUSY)
+    expand_outbox(store, watch.known, fake_clock.now)
+    watch.wait(HOUR)
+    watch.wait(14 * MINUTE)
+    assert [to for to, _ in watch.taken()] == [ONCALL]
+    watch.wait(MINUTE)
+
+    assert [to for to, _ in watch.taken()] == [ONCALL, OTHERS]
 
 
 HOUR = timedelta(hours=1)
