@@ -165,14 +165,20 @@ def open_incident(
     return grow(beginning, transition, quiet_after)
 
 
-def grow(incident: Incident, transition: Transition, quiet_after: timedelta) -> Incident:
-    """Add one more transition; once the last subject in trouble recovers, it is resolved."""
+def grow(
+    incident: Incident, transition: Transition, quiet_after: timedelta, *, is_counted: bool = True
+) -> Incident:
+    """Add one more transition; once the last subject in trouble recovers, it is resolved.
+
+    `is_counted`: the trouble that the transition ends, if it does, began in this incident, rather
+    than while its rule was off, or in an earlier incident that a person resolved.
+    """
     at = max(incident.changed_at, transition.at)
     grown = replace(incident, changed_at=at, transitions=incident.transitions + 1)
     if transition.subject.tx_hash is not None:
         return replace(grown, next_at=at + quiet_after)
     was_open = transition.before is not None and transition.before.is_open
-    troubled = max(0, incident.troubled + transition.after.is_open - was_open)
+    troubled = max(0, incident.troubled + transition.after.is_open - (was_open and is_counted))
     grown = replace(grown, troubled=troubled)
     return grown if troubled else resolve(grown, max(incident.opened_at, transition.began_at))
 

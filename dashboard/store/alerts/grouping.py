@@ -29,8 +29,10 @@ from dashboard.domain.people.recipients import RecipientDirectory, mailbox_of
 from dashboard.store.alerts.alert_status import needless
 from dashboard.store.alerts.incidents import (
     add_events,
+    has_joined,
     insert_incident,
     open_incident_by_key,
+    opening_of,
     save_incident,
 )
 from dashboard.store.alerts.notifications import (
@@ -115,7 +117,7 @@ class IncidentGrouping:
         self._ended: set[str] = set()
         self._open: dict[_Place, _GrowingNotification | None] = {}
         self._touched: list[_GrowingNotification] = []
-        self._growth: list[dict[str, Any]] = []
+        self._growth: list[tuple[UUID, UUID]] = []
         self._new: list[dict[str, Any]] = []
         self._members: list[dict[str, Any]] = []
         self._unreached: list[tuple[UUID, RuleRoute]] = []
@@ -218,7 +220,8 @@ class IncidentGrouping:
             elif each.now is not each.before:
                 save_incident(self._connection, each.now)
         self._continue_stories(changed)
-        insert_all_new(self._connection, incident_transitions, self._growth)
+        joined = [{"incident_id": one, "transition_id": other} for one, other in self._growth]
+        insert_all_new(self._connection, incident_transitions, joined)
         if self._new:
             self._connection.execute(insert(notifications), self._new)
         for grouped in self._touched:
@@ -261,10 +264,10 @@ class IncidentGrouping:
         else:
             found.was_pending = found.now.state is IncidentState.PENDING
             is_new = found.now.state is IncidentState.SILENCED and not found.now.troubled
-            found.now = grow(found.now, transition, route.timers.quiet_after)
+            is_counted = self._counted(found.now, transition)
+            found.now = grow(found.now, transition, route.timers.quiet_after, is_counted=is_counted)
         found.now = _watched(found.now, route, self._now, is_new=is_new)
-        joined = {"incident_id": found.now.incident_id}
-        self._growth.append(joined | {"transition_id": transition.transition_id})
+        self._growth.append((found.now.incident_id, transition.transition_id))
         if found.now.is_open:
             self._incidents[key] = found
         else:
@@ -272,6 +275,14 @@ class IncidentGrouping:
             self._over.append(found)
             self._ended.add(key)
         return found, is_new
+
+    def _counted(self, incident: Incident, transition: Transition) -> bool:
+        """Whether what a transition ends, if it ends the trouble of a network, began here."""
+        if transition.subject.tx_hash is not None or transition.after.is_open:
+            return True
+        mine, opening_id = incident.incident_id, opening_of(self._connection, transition)
+        is_known = opening_id is None or (mine, opening_id) in self._growth
+        return is_known or has_joined(self._connection, mine, opening_id)
 
     def _reach(self, place: _Place, change: _Change, route: RuleRoute) -> None:
         """Add a transition to a recipient's open notification, or open one."""

@@ -29,13 +29,19 @@ from sqlalchemy import (
     update,
 )
 
+from dashboard.domain.alerts.condition import Transition
 from dashboard.domain.alerts.incident import Incident, IncidentEvent, IncidentState
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.rule import URGENCY, Severity
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError
 from dashboard.store.engine.batching import grouped
-from dashboard.store.schema import incident_events, incident_transitions, incidents
+from dashboard.store.schema import (
+    incident_events,
+    incident_transitions,
+    incidents,
+    transitions,
+)
 from dashboard.store.schema.columns import columns_of, read_as
 
 _MOST_OPENED: Final = 1000
@@ -69,6 +75,25 @@ def open_incidents_of_rule(connection: Connection, rule: str) -> list[Incident]:
     column = incidents.c
     query = select(incidents).where(column.open_key.is_not(None), column.rule == rule)
     return read_incidents(connection, query.with_for_update())
+
+
+def opening_of(connection: Connection, change: Transition) -> UUID | None:
+    """Return the transition that opened what another one changes or ends; None if it is unknown."""
+    changed, column = transitions.alias(), transitions.c
+    query = (
+        select(column.transition_id)
+        .join(changed, changed.c.opening_id == column.transition_id)
+        .where(changed.c.transition_id == change.transition_id)
+    )
+    found: UUID | None = connection.scalar(query)
+    return found
+
+
+def has_joined(connection: Connection, incident_id: UUID, transition_id: UUID | None) -> bool:
+    """Whether a transition is part of an incident."""
+    pair = incident_transitions.c
+    mine = (pair.incident_id == incident_id, pair.transition_id == transition_id)
+    return connection.scalar(select(pair.incident_id).where(*mine)) is not None
 
 
 def unattended_incidents(

@@ -14,7 +14,7 @@ from dashboard.alert.compose import Links
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.application.incidents import Incidents
 from dashboard.application.silences import matchers_of
-from dashboard.domain.alerts.condition import State
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.incident import IncidentEventKind, IncidentState, acknowledge
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
@@ -23,11 +23,12 @@ from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import RuleEdit, replaced_by, turned
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
+from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import open_incident_stories, respond
 from dashboard.store.alerts.silences import add_silence, end_silence
 from dashboard.store.schema import notification_members
 from tests.alert_watch import ANN, BUSY, HOUR, MINUTE, REMINDING, Watch
-from tests.builders import a_hash, a_transition, an_id, seconds
+from tests.builders import A_NETWORK, a_hash, a_transition, an_id, seconds
 from tests.delivery_checks import reject
 from tests.recording_channel import ONCALL, OTHERS
 
@@ -235,6 +236,35 @@ def test_log_counts_what_was_attempted_and_says_nothing_of_nothing(watch: Watch)
     assert before == 0
     [counts] = [each["counts"] for each in lines if each["subject"] == "delivery"]
     assert counts == {"sent": 1, "deferred": 0, "refused": 0}
+
+
+@pytest.mark.parametrize("was", ["off", "resolved"])
+def test_incident_outlasts_a_trouble_that_began_before_it(watch: Watch, was: str) -> None:
+    upstream = Rule("upstream", RuleKind.UPSTREAM_SILENT)
+    watch.rules(replace(upstream, is_enabled=was != "off"))
+    watch.go_silent()
+    watch.wait(seconds(1))
+    if was == "off":
+        watch.change_rules(turned("upstream", is_enabled=True))
+    else:
+        Incidents(watch.context).resolve(watch.incident().incident_id, watch.person("Ann"))
+    turn_exclusion_api(watch, None, State.SILENT)
+    watch.go_silent(is_over=True)
+    watch.wait(seconds(1))
+
+    incident = watch.incident()
+    assert (incident.state, incident.troubled) == (IncidentState.FIRING, 1)
+    turn_exclusion_api(watch, State.SILENT, State.ANSWERING)
+    assert not watch.incident().is_open
+
+
+def turn_exclusion_api(watch: Watch, before: State | None, after: State) -> None:
+    subject, at = Subject(SubjectKind.EXCLUSION_API, A_NETWORK), watch.clock.now()
+    number = 301 if before is None else 302
+    turned = a_transition(number, subject=subject, before=before, after=after, at=at)
+    with watch.store.write() as connection:
+        assert record_transition(connection, turned, None)
+    watch.wait(seconds(1))
 
 
 OVER_LIMIT = "TX_MODULE_LINE_COUNT_OVERFLOW(ADD)"

@@ -78,6 +78,13 @@ def test_incident_of_networks_is_over_with_the_last_of_them() -> None:
     assert (none.resolved_at, none.transitions) == (A_MOMENT + seconds(4), 4)
 
 
+def test_end_of_a_trouble_that_began_elsewhere_leaves_an_incident_as_it_is() -> None:
+    incident = opened(busy(1))
+    same = grow(incident, busy(2, ANOTHER_NETWORK, is_over=True), QUIET_AFTER, is_counted=False)
+
+    assert (same.troubled, same.is_open, same.transitions) == (1, True, 2)
+
+
 def test_end_whose_beginning_no_rule_saw_is_an_incident_that_is_over() -> None:
     assert not opened(busy(1, is_over=True)).is_open
 
