@@ -56,7 +56,8 @@ from tests.faults.alerting_lives import (
     tried_in,
     waiting_in,
 )
-from tests.model.expected_alerts import About, ExpectedAlerts, Happening, Window
+from tests.model.alert_records import About, Happening, Window
+from tests.model.expected_alerts import ExpectedAlerts
 
 STRANGER: Final = Recipient("mail", "stranger@example.org")
 """Nobody has verified this address."""
@@ -217,8 +218,7 @@ class AlertWorld:
 
     def work(self, length: timedelta = timedelta()) -> None:
         """Let time pass and the worker do what is due; compare with what is expected."""
-        self._lives.work(length)
-        kept_back = self._lives.kept_back
+        kept_back = self._lives.work(length)
         for _ in range(_MOST_ROUNDS):
             with self._lives.store.read() as connection:
                 if not is_incident_due(connection, self.clock.now()):

@@ -38,7 +38,7 @@ from dashboard.store.tracking.transactions import track_all
 from tests.builders import A_NETWORK, a_hash, a_record, a_transition
 from tests.delivery_checks import tell_rejection
 from tests.fake_clock import FakeClock
-from tests.model.expected_alerts import About, Waiting
+from tests.model.alert_records import HEARD, About, Waiting
 from tests.model.kills import Countdown, Killed
 from tests.waiting import PATIENCE
 
@@ -94,9 +94,6 @@ class AlertingLives:
         self.unmarked: Counter[str] = Counter()
         """Messages that were taken from workers that were killed before they wrote so down."""
 
-        self.kept_back: dict[UUID, datetime] = {}
-        """Changes that a failing server kept back when the worker began, and when they were due."""
-
         self._life = 0
         self._token = 0
         self._kill: Countdown | None = None
@@ -135,23 +132,27 @@ class AlertingLives:
         """Let the worker be killed before the statement that follows so many more of its own."""
         self._kill = Countdown(statements)
 
-    def work(self, length: timedelta = timedelta()) -> None:
-        """Let time pass, and workers do what is due; if one is killed, the next goes on."""
+    def work(self, length: timedelta = timedelta()) -> dict[UUID, datetime]:
+        """Let time pass, and workers do what is due; if one is killed, the next goes on.
+
+        Return what a failing server kept back when the last one began, and when that was due.
+        """
         self.clock.wait(length)
         try:
             with self._kill.running() if self._kill is not None else nullcontext():
-                self._run()
+                return self._run()
         except Killed:
             self._kill = None
             self.unmarked.update(self._taken_unmarked())
             self.restart()
             self._before = None
-            self._run()
+            return self._run()
 
-    def _run(self) -> None:
-        self.kept_back = kept_back_in(self.store)
+    def _run(self) -> dict[UUID, datetime]:
+        kept_back = kept_back_in(self.store)
         while self._notifier.run(self._token, always):
             pass
+        return kept_back
 
     def _taken_unmarked(self) -> set[str]:
         column = notifications.c
@@ -254,15 +255,20 @@ def waiting_in(store: Store) -> Waiting:
     A summary may stand for some of both; one that names changes as well goes whatever happens.
     """
     column, pair = notifications.c, notification_incidents.c
-    query = (
+    about = (
         select(
             *(incidents.c.rule, incidents.c.grouped_by),
             *(column.kind, column.channel, column.address, pair.is_escalation),
         )
         .join(notification_incidents, pair.incident_id == incidents.c.incident_id)
         .join(notifications, column.notification_id == pair.notification_id)
-        .where(column.state == NotificationState.PENDING, column.closed_at.is_(None))
-        .where(column.kind != NotificationKind.CHANGE)
+    )
+    query = about.where(
+        column.state == NotificationState.PENDING, column.closed_at.is_(None)
+    ).where(column.kind != NotificationKind.CHANGE)
+    heard = about.where(
+        column.state.in_([NotificationState.PENDING, NotificationState.SENT]),
+        incidents.c.open_key.is_not(None),
     )
     found: defaultdict[About, set[tuple[str, Recipient]]] = defaultdict(set)
     with store.read() as connection:
@@ -272,6 +278,8 @@ def waiting_in(store: Store) -> Waiting:
             kinds += [NotificationKind.ESCALATION] if row.is_escalation else []
             recipient = Recipient(row.channel, row.address)
             found[about_of(row)] |= {(str(kind), recipient) for kind in kinds}
+        for row in connection.execute(heard):
+            found[about_of(row)].add((HEARD, Recipient(row.channel, row.address)))
     return found
 
 

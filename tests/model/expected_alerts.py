@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Final, TypeAlias
+from typing import Final
 from uuid import UUID
 
 from dashboard.domain.alerts.incident import IncidentState
@@ -18,100 +18,20 @@ from dashboard.domain.alerts.notification import NotificationKind, Recipient
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.silence import SilenceKind
 from tests.model.active_hours import is_active, opens_after
-
-Labels: TypeAlias = dict[MatchedProperty, str]
-Group: TypeAlias = tuple[tuple[str, str], ...]
-About: TypeAlias = tuple[str, Group]
-"""What an incident is about: its rule, and what its changes have in common."""
-
-Waiting: TypeAlias = Mapping[About, set[tuple[str, Recipient]]]
-"""Of each incident the kinds of reminders and escalations that no worker has claimed, to whom."""
+from tests.model.alert_records import (
+    HEARD,
+    About,
+    Group,
+    Happening,
+    Hold,
+    Labels,
+    OpenIncident,
+    Repeated,
+    Waiting,
+    Window,
+)
 
 _QUIET_AFTER: Final = timedelta(minutes=15)
-
-
-@dataclass(frozen=True, slots=True)
-class Happening:
-    """One change: of a transaction, or of a network that is busy now (`opens`) or calm again."""
-
-    transition_id: UUID
-    kind: RuleKind
-    network: str
-    module: str = ""
-    stage: str = ""
-    opens: bool = True
-
-    @property
-    def group(self) -> Group:
-        """What it has in common with others by default."""
-        return (("network", self.network), ("module", self.module), ("stage", self.stage))
-
-
-@dataclass(slots=True)
-class Window:
-    """A silence or a maintenance window, and what it names."""
-
-    kind: SilenceKind
-    labels: Labels
-    starts_at: datetime
-    over_at: datetime
-    is_ended: bool = False
-    """Whether a person ended it: then it is over for good, whatever clocks show."""
-
-    def covers(self, labels: Labels, at: datetime) -> bool:
-        """Whether it lasts at a moment, and fits."""
-        is_meant = all(labels[about] == value for about, value in self.labels.items())
-        return is_meant and not self.is_ended and self.starts_at <= at < self.over_at
-
-
-@dataclass(slots=True)
-class Hold:
-    """What may not be sent before a time of day, or before as much time has passed."""
-
-    until: datetime
-    until_elapsed: timedelta
-    since_elapsed: timedelta
-    rule: str = ""
-    labels: Labels = field(default_factory=dict)
-    windows: tuple[Window, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Repeated:
-    """A reminder or an escalation that somebody is to get."""
-
-    about: About
-    kind: NotificationKind
-    recipient: Recipient
-    since_elapsed: timedelta
-
-
-@dataclass(slots=True)
-class OpenIncident:
-    """An incident that is not over."""
-
-    rule: str
-    severity: str
-    group: Group
-    opened_at: datetime
-    changed_at: datetime
-    state: IncidentState = IncidentState.FIRING
-    troubled: int = 0
-    owner: str = ""
-    reminders: int = 0
-    reminded_at: datetime | None = None
-    escalated_at: datetime | None = None
-    notified_at: datetime | None = None
-    changes: list[UUID] = field(default_factory=list)
-    repeated: list[Repeated] = field(default_factory=list)
-
-    def know_no_later_than(self, now: datetime) -> None:
-        """Take what lies ahead for now: the clock was set back."""
-        self.opened_at = min(self.opened_at, now)
-        self.changed_at = min(self.changed_at, now)
-        self.reminded_at = self.reminded_at and min(self.reminded_at, now)
-        self.escalated_at = self.escalated_at and min(self.escalated_at, now)
-        self.notified_at = self.notified_at and min(self.notified_at, now)
 
 
 @dataclass
@@ -135,7 +55,7 @@ class ExpectedAlerts:
         """Let a change join its incidents, and reach everybody once, by the soonest rule.
 
         Of equally soon ones that is the first without quiet hours, which might hold it on, or else
-        the first. The end of an incident reaches those as well to whom it escalated.
+        the first. The end of an incident reaches all who heard of it as well.
         """
         soonest: dict[Recipient, Hold] = {}
         withheld: set[Recipient] = set()
@@ -148,8 +68,7 @@ class ExpectedAlerts:
             recipients = {*(rule.recipients or self.everyone)}
             if (rule.name, what.group) not in self.incidents:
                 self._withdraw(incident, waiting)
-                kind = NotificationKind.ESCALATION
-                recipients |= {each.recipient for each in incident.repeated if each.kind is kind}
+                recipients |= self._told_of(incident, waiting)
             if silence is not None:
                 withheld.update(recipients)
                 continue
@@ -184,6 +103,8 @@ class ExpectedAlerts:
     ) -> None:
         """Let time do what is due to every incident; `tried` are changes that were sent.
 
+        What is sent in this round was not yet known when its first step was decided.
+
         At the end of a window the rules that are in force then say how long quiet hours hold on.
         """
         self.kept_back = kept_back
@@ -193,10 +114,11 @@ class ExpectedAlerts:
         for about, incident in list(self.incidents.items()):
             incident.know_no_later_than(now)
             rule = next((each for each in self.rules if each.name == incident.rule), None)
-            while self._does_something(incident, rule, now, elapsed):
-                pass
+            is_anything_due = self._does_something(incident, rule, now, elapsed)
             dates = [tried[each] for each in incident.changes if each in tried]
             incident.notified_at = incident.notified_at or min(dates, default=None)
+            while is_anything_due:
+                is_anything_due = self._does_something(incident, rule, now, elapsed)
             if incident.state is IncidentState.RESOLVED:
                 del self.incidents[about]
 
@@ -209,6 +131,24 @@ class ExpectedAlerts:
                 hold.until = min(hold.until, again.until)
                 hold.until_elapsed = min(hold.until_elapsed, again.until_elapsed)
                 hold.windows = again.windows
+
+    def _told_of(self, incident: OpenIncident, waiting: Waiting) -> set[Recipient]:
+        """Return who heard of an incident, or will: by its rule's messages of changes, or others.
+
+        A reminder went only to those who had got the last change, perhaps by another rule.
+        """
+        mine, about = set(incident.changes), (incident.rule, incident.group)
+        told = {
+            to
+            for (change, to), hold in self.members.items()
+            if hold is not None and hold.rule == incident.rule and change in mine
+        }
+        return told | {
+            each.recipient
+            for each in incident.repeated
+            if each.kind is NotificationKind.ESCALATION
+            or (HEARD, each.recipient) in waiting.get(about, ())
+        }
 
     def _withdraw(self, incident: OpenIncident, waiting: Waiting) -> None:
         """Say nothing more of an incident that is over, but its end."""
@@ -301,14 +241,19 @@ class ExpectedAlerts:
     def _end_silence(
         self, incident: OpenIncident, rule: Rule, now: datetime, elapsed: timedelta
     ) -> None:
-        """Let those hear of what lasts to whom it was not said because of a silence."""
+        """Let those hear of what lasts to whom it was not said because of a silence.
+
+        What another rule holds longer goes by this one.
+        """
         labels = _labels(incident.group, rule.name, rule.severity)
         for each in rule.recipients or self.everyone:
             key = (incident.changes[-1], each)
+            hold, known = self._hold(rule, labels, now, elapsed), self.members.get(key)
             if key not in self.members or key in self.silenced:
                 self.silenced.discard(key)
-                hold = self._hold(rule, labels, now, elapsed)
                 self.members[key] = None if each in self.off else hold
+            elif known is not None and known.is_later_than(hold, now, elapsed):
+                self.members[key] = hold
 
     def _known_since(self, incident: OpenIncident, now: datetime) -> datetime:
         """Return when people first heard of an incident; while they are to, that is now.

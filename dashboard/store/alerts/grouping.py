@@ -136,7 +136,7 @@ class IncidentGrouping:
             elif found.now.state is not IncidentState.PENDING:
                 wait = route.wait_for(transition, is_new=is_new)
                 change = _Change(transition, position, state, wait, is_new)
-                told = self._with_escalated(found.now, route)
+                told = self._with_notified(found.now, route)
                 heard += [(one, to, found.now, change) for to, one in self._to_each(told)]
         reached: set[Recipient] = set()
         for one, to, incident, change in sorted(heard, key=lambda each: each[0].rank):
@@ -148,14 +148,12 @@ class IncidentGrouping:
             (each, route_for(each, route, self._directory, self._now)) for each in route.recipients
         ]
 
-    def _with_escalated(self, incident: Incident, route: RuleRoute) -> RuleRoute:
-        """Add the recipients to whom an incident was escalated to those who hear of its end."""
+    def _with_notified(self, incident: Incident, route: RuleRoute) -> RuleRoute:
+        """Add everybody who was notified of an incident to those who hear of its end."""
         if incident.is_open:
             return route
         withdraw(self._connection, incident)
-        if incident.escalated_at is None:
-            return route
-        others = notified_of(self._connection, incident, by_escalation=True)
+        others = notified_of(self._connection, incident)
         return replace(route, recipients=(*route.recipients, *others))
 
     def fire(

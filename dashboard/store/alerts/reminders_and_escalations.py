@@ -20,7 +20,6 @@ from sqlalchemy import (
     literal,
     or_,
     select,
-    true,
     update,
 )
 
@@ -277,13 +276,10 @@ def forget_silenced(
     connection.execute(delete(notification_members).where(*silenced, is_mine))
 
 
-def notified_of(
-    connection: Connection, incident: Incident, *, by_escalation: bool = False
-) -> list[Recipient]:
+def notified_of(connection: Connection, incident: Incident) -> list[Recipient]:
     """Return the recipients who were notified of an incident or will be.
 
-    With `by_escalation`, only those notified because nobody acknowledged it in time. Somebody in
-    quiet hours will still get the first message, and has to hear what followed it.
+    Somebody in quiet hours will still get the first message, and has to hear what followed it.
     """
     column, pair = notifications.c, notification_incidents.c
     query = (
@@ -291,7 +287,6 @@ def notified_of(
         .join(notification_incidents, pair.notification_id == column.notification_id)
         .where(pair.incident_id == incident.incident_id)
         .where(column.state.in_([NotificationState.SENT, NotificationState.PENDING]))
-        .where(pair.is_escalation if by_escalation else true())
         .distinct()
         .order_by(column.channel, column.address)
     )

@@ -23,8 +23,10 @@ from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import RuleEdit, replaced_by, turned
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
+from dashboard.domain.people.recipients import AddressOff, OffCause
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.incident_list import open_incident_stories, respond
+from dashboard.store.alerts.recipients import turn_off
 from dashboard.store.alerts.silences import add_silence, end_silence
 from dashboard.store.schema import notification_members
 from tests.alert_watch import ANN, BUSY, HOUR, MINUTE, REMINDING, Watch
@@ -236,6 +238,24 @@ def test_log_counts_what_was_attempted_and_says_nothing_of_nothing(watch: Watch)
     assert before == 0
     [counts] = [each["counts"] for each in lines if each["subject"] == "delivery"]
     assert counts == {"sent": 1, "deferred": 0, "refused": 0}
+
+
+@pytest.mark.parametrize("is_off", [False, True])
+def test_end_reaches_whoever_heard_of_the_trouble_although_its_rule_names_others_now(
+    watch: Watch, *, is_off: bool
+) -> None:
+    watch.begin(replace(BUSY, recipients=(ONCALL,)))
+    watch.change_rules(replaced_by([replace(BUSY, recipients=(OTHERS,))]))
+    watch.wait(MINUTE)
+    if is_off:
+        off = AddressOff(ONCALL, OffCause.UNSUBSCRIBED, watch.clock.now(), "Ann")
+        with watch.store.write() as connection:
+            assert turn_off(connection, off)
+    watch.turn(2, State.BUSY, State.CALM)
+    watch.wait()
+
+    assert watch.kinds(ONCALL) == ["change"] * (1 if is_off else 2)
+    assert watch.kinds(OTHERS) == ["change"]
 
 
 @pytest.mark.parametrize("was", ["off", "resolved"])

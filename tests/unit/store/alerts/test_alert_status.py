@@ -129,7 +129,7 @@ def test_end_of_one_incident_leaves_the_escalation_of_another_that_is_merged_wit
         close(connection, [Closing(one, (other,))], token, A_MOMENT)
         release_claims(connection, token, ONCALL)  # the server failed before
         withdraw(connection, ended)
-        told = [notified_of(connection, each, by_escalation=True) for each in (ended, lasting)]
+        told = [notified_of(connection, each) for each in (ended, lasting)]
         [left] = recent_notifications(connection, 9)
         about = incidents_of(connection, [left.notification_id])
         withdraw(connection, lasting)
