@@ -157,7 +157,9 @@ def _repeated_to(
         now=repetition.now,
         release_at=route.held_until or repetition.now,
     )
-    return row | {"held_for": route.held_for, "held_by": route.held_by, "members": 0}
+    is_urgent = route.is_urgent and repetition.kind is NotificationKind.ESCALATION
+    held = {"held_for": route.held_for, "held_by": route.held_by}
+    return row | held | {"is_urgent": is_urgent, "members": 0}
 
 
 def _informed_of(connection: Connection, transition_id: UUID) -> set[Recipient]:

@@ -22,7 +22,7 @@ from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.hourly_cap import HourlyCap
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.notification import Delay, Notification, NotificationKind, Recipient
-from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule import Rule, Severity
 from dashboard.domain.formatting import short_hash
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.active_hours import WeekSpan
@@ -171,6 +171,32 @@ def test_nobody_is_reminded_before_the_first_message_was_sent(
     assert [kind.value for to, kind in watch.taken() if to == ONCALL] == ["change"]
     watch.wait(2 * MINUTE)
     assert [kind.value for to, kind in watch.taken() if to == ONCALL] == ["change", "reminder"]
+
+
+@pytest.mark.parametrize("pierces", [True, False])
+def test_escalation_of_a_rule_that_pierces_is_not_delayed_by_the_cap(
+    store: Store, fake_clock: FakeClock, *, pierces: bool
+) -> None:
+    watch = Watch(store, fake_clock, replace(PATIENT, cap=HourlyCap(largest_hourly=2)))
+    watch.rules(
+        Rule("rejections", RuleKind.REJECTED, recipients=(OTHERS,)),
+        Rule(
+            *("busy", RuleKind.BUSY, Severity.CRITICAL),
+            pierces=pierces,
+            recipients=(ONCALL,),
+            escalate_after=15 * MINUTE,
+            escalate_to=(OTHERS,),
+        ),
+    )
+    watch.turn(1, State.CALM, State.BUSY)
+    watch.wait()
+    watch.wait(14 * MINUTE)
+    reject(watch.store, 1)
+    watch.wait()
+    assert watch.kinds(OTHERS) == ["change"]
+    watch.wait(MINUTE)
+
+    assert watch.kinds(OTHERS) == ["change", *(["escalation"] if pierces else [])]
 
 
 def test_escalation_over_another_channel_waits_for_no_message_that_a_dead_server_keeps_back(
