@@ -35,7 +35,7 @@ def test_store_that_may_recover_lets_callers_try_again_and_says_not_where_it_is(
 def test_store_that_is_broken_waits_for_its_operator() -> None:
     fault = store_rpc_error(StoreError("/home/ops/linewatch.sqlite is damaged"))
 
-    assert "until its operator mends it" in str(fault.data)
+    assert "until its operator repairs it" in str(fault.data)
     assert "ops" not in str(fault)
 
 
