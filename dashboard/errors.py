@@ -21,7 +21,7 @@ LinewatchError
 │   ├── DeliveryDeferred      temporary: keep it and try again
 │   │   └── DeliveryBlocked   so will be every message to that recipient: put those off as well
 │   ├── DeliveryRefused       permanent for this recipient: keep it as a dead message
-│   └── DeliveryWithheld      not ours to send any more: the holder of the lease will
+│   └── DeliveryWithheld      not ours to send: another worker will, or the address is off
 └── RoleError                 a process of ours cannot start
 """
 

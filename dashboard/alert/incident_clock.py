@@ -174,8 +174,8 @@ class IncidentClock(Struct, frozen=True):
 
     def _pass_time(self, connection: Connection, incident: Incident) -> None:
         timers = timers_of(self.rules.get(incident.rule))
-        is_untold = incident.notified_at is None
-        first_at = first_message_at(connection, incident, self.now) if is_untold else None
+        is_unheard = incident.notified_at is None
+        first_at = first_message_at(connection, incident, self.now) if is_unheard else None
         if first_at is not None:  # no reminder or escalation comes before the first message
             incident = replace(incident, notified_at=first_at)
         each_labels = self._labels_of(connection, incident)
@@ -183,7 +183,7 @@ class IncidentClock(Struct, frozen=True):
         after, event = self._changed(incident, timers, found) or (incident, None)
         silent_until = None if found is None else found.over_at
         after = self._timed(after, timers, silent_until)
-        save_incident(connection, replace(after, notified_at=None) if is_untold else after)
+        save_incident(connection, replace(after, notified_at=None) if is_unheard else after)
         if event is None:
             return
         newly, least_apart = set(), (timers.remind_every or timedelta()) / 2

@@ -44,7 +44,7 @@ class FailingSource(Struct, frozen=True):
 def failing_sources(
     profile: NetworkProfile, failures: Iterable[StandingFailure], fees_answered_at: datetime | None
 ) -> list[FailingSource]:
-    """Return the sources that fail, the longest failure first, as alerts judge them.
+    """Return the sources that fail, as alerts judge them: first those that are down, and longest.
 
     A gas API or node that answers for fees is down only if it has not answered `suggestedGasFees`,
     nor anything else about fees (last at `fees_answered_at`), since that failed.
@@ -62,7 +62,7 @@ def failing_sources(
             )
             longest = longest if is_partial else fees[0]
         sources.append(FailingSource(name, longest, is_partial))
-    return sorted(sources, key=lambda each: each.since)
+    return sorted(sources, key=lambda each: (each.is_partial, each.since))
 
 
 def failing_of(figures: NetworkFigures) -> list[FailingSource]:
@@ -83,7 +83,7 @@ def failing_of_health(health: NetworkHealth) -> list[FailingSource]:
 
 
 def failing_in_words(network: str, failing: Iterable[FailingSource], now: datetime) -> str:
-    """Say what fails longest on a network, and what else has failed as long, as far as shown."""
+    """Say what comes first of what fails, and what else has been down for as long, as shown."""
     first, *others = failing
     lasted = span(now - first.since)
     if first.is_partial:

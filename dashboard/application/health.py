@@ -283,7 +283,9 @@ class InstallationHealth(ApplicationSubject):
         now, networks = self._context.now(), LineLimitEnds(self._context).networks()
         with self._context.store.read_recent() as connection:
             load = count_by_age(connection, now - ASKED_FOR)
-            followed = count_follow_ups_by_age(connection, now - FOLLOWED_FOR)
+            is_charged = any(each.cost.receipt for each in networks)  # it has no index
+            after = now - FOLLOWED_FOR
+            followed = count_follow_ups_by_age(connection, after) if is_charged else []
         return planned_polling(networks, load, followed, self.budgets(), now)
 
     @shared_for(_RECORDS_SHARED_FOR)

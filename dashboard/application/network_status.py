@@ -330,7 +330,7 @@ def _unjudged_activity(
     else:
         activity = Activity.UNKNOWN
         why = _never_seen("busy threshold", figures, Operation.BUSY_THRESHOLD, now)
-        why += " Until then, busyness is not known."
+        why += " Until one is seen, busyness is not known."
     held = figures.busyness
     if held is None or held.state is not State.BUSY:
         return activity, why

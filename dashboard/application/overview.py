@@ -264,7 +264,7 @@ def _failing_words(statuses: Sequence[NetworkStatus], now: datetime) -> Iterator
         return
 
     found = ((each.profile.name, failing_of(each.figures)) for each in failing)
-    name, longest = min(found, key=lambda each: each[1][0].since)
+    name, longest = min(found, key=lambda each: (each[1][0].is_partial, each[1][0].since))
     yield failing_in_words(name, longest, now)
     if others := len(failing) - 1:
         yield counted(others, "other failing", "others failing")

@@ -111,7 +111,7 @@ class PollingPlan(Struct, frozen=True):
         calls = sum(each.asked.calls + each.fees.calls for each in in_force)
         credits_ = sum(each.asked.credits + each.fees.credits for each in in_force)
         load = (
-            f"At the load of the last week, Linewatch makes {counted(calls, 'call')} a day, fees "
+            f"At the present load, Linewatch makes {counted(calls, 'call')} a day, fees "
             f"included, which cost {counted(credits_, 'credit')}."
         )
         choice = "The table also shows other values of poll.calls_per_transaction."

@@ -283,8 +283,9 @@ def _cost_lines(tried: TriedNetwork) -> list[str]:
         )
     if (receipts := cost.of_receipts).credits:
         lines.append(
-            f"  whether it is in a block: up to {receipts.calls:,} calls, {receipts.credits:,} "
-            "credits over thirty days; twice as many once it is rejected"
+            "  each tracked transaction, whether it is in a block: up to "
+            f"{receipts.calls:,} calls, {receipts.credits:,} credits over thirty days; twice as "
+            "many once it is rejected"
         )
     if (many := cost.of_question.calls) > 1:
         lines.append(f"  each question is put to {many} endpoints")

@@ -220,8 +220,8 @@ def unacknowledge(incident: Incident, by: Actor, note: str = "") -> IncidentResp
     _refuse_over(incident, note)
     if not incident.owner:
         return IncidentResponse(incident)
-    is_untold = incident.troubled > 0 and incident.notified_at is None
-    state = IncidentState.SILENCED if is_untold else IncidentState.FIRING
+    is_unheard = incident.troubled > 0 and incident.notified_at is None
+    state = IncidentState.SILENCED if is_unheard else IncidentState.FIRING
     free = replace(incident, state=state, owner="")
     return _changed(free, IncidentEventKind.UNACKNOWLEDGED, by, note)
 

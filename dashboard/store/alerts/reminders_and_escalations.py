@@ -18,6 +18,7 @@ from sqlalchemy import (
     false,
     func,
     literal,
+    literal_column,
     or_,
     select,
     update,
@@ -204,7 +205,7 @@ def first_message_at(connection: Connection, incident: Incident, now: datetime) 
     is_kept_back = exists().where(
         failing.c.channel == column.channel,
         failing.c.address == column.address,
-        failing.c.state == NotificationState.PENDING,
+        failing.c.state == literal_column("'pending'"),  # so that the partial index fits
         failing.c.attempts > 0,
     )
     about = (

@@ -267,17 +267,23 @@ def resize_cohort(connection: Connection, cohort_id: int, hashes: int) -> None:
 
 
 def restart_watch(
-    connection: Connection, tx_hash: TxHash, attempted_at: datetime | None, now: datetime
+    connection: Connection,
+    tx_hash: TxHash,
+    attempted_at: datetime | None,
+    now: datetime,
+    before: datetime | None = None,
 ) -> int:
     """Give a hash a new cohort with another age, so that polls load it again; return its id.
 
     The age begins with the attempt, which may be later than the tracking: it was sent again then.
+    If only the time `before` is taken back, it begins with the tracking again.
     """
     of_hash = select(tracked_hashes.c.cohort_id).where(tracked_hashes.c.tx_hash == tx_hash)
     cohort_id = split_cohort(connection, connection.scalars(of_hash).one(), [tx_hash])
     assert cohort_id is not None  # noqa: S101 - the hash was just found there
     watched = watched_cohorts.c
-    is_again = watched.born_at > watched.watched_at  # tracked again, after the questions had ended
+    is_later = watched.born_at > watched.watched_at  # tracked again, after the questions had ended
+    is_again = is_later if before is None else and_(is_later, watched.born_at != before)
     began: ColumnElement[Any] = case((is_again, watched.born_at), else_=watched.watched_at)
     if attempted_at is not None:
         began = literal(age_starts_at(attempted_at, now), Moment)

@@ -304,7 +304,7 @@ def edit_tracked(connection: Connection, tx_hash: TxHash, remarks: Remarks, now:
     if before.tags != changed["tags"]:
         index_tags(connection, [tx_hash])
     if before.attempted_at != remarks.attempted_at:
-        restart_watch(connection, tx_hash, remarks.attempted_at, now)
+        restart_watch(connection, tx_hash, remarks.attempted_at, now, before.attempted_at)
     return True
 
 

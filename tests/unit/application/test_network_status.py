@@ -196,6 +196,7 @@ def test_answer_waits_for_no_fees_where_none_are_watched() -> None:
         ({FEES: 50, EXCLUSION: 50}, None, "gas API and exclusion API down 50 min"),
         ({FEES: 20, EXCLUSION: 50}, None, "exclusion API down 50 min"),
         ({THRESHOLD: 50}, 0, "busy threshold not answered for 50 min"),
+        ({Operation.BASE_FEE_HISTORY: 90, EXCLUSION: 50}, 0, "exclusion API down 50 min"),
         ({THRESHOLD: 50, FEES: 20}, 21, "gas API down 20 min"),
         ({FEES: 50}, 3, "base fee, congestion, suggested fees not answered for 50 min"),
     ],

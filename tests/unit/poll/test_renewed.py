@@ -217,6 +217,19 @@ async def test_corrected_attempt_does_not_end_the_questions_of_what_is_tracked_a
     assert ends_in(store, fake_clock) > timedelta(days=7)
 
 
+def test_attempt_that_is_taken_back_leaves_the_age_of_the_tracking(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    watch(store, fake_clock, 1)
+    before = ends_in(store, fake_clock)
+    fake_clock.wait(HOUR)
+    amend(store, fake_clock, attempted_at=fake_clock.now() - timedelta(minutes=1))
+
+    amend(store, fake_clock, None)
+
+    assert ends_in(store, fake_clock) == before - HOUR
+
+
 def amend(store: Store, fake_clock: FakeClock, attempted_at: datetime | None) -> None:
     """Correct when the first hash was attempted."""
     with store.write() as connection:

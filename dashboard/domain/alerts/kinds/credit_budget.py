@@ -117,7 +117,7 @@ CREDITS_SHORT: Final = Kind(
     when="credits run short",
     subjects={
         SubjectKind.CREDITS: Judged(
-            State.WITHIN_LIMITS, State.BEYOND_LIMITS, "credits are within the budget again"
+            State.WITHIN_LIMITS, State.BEYOND_LIMITS, "Credits are within the budget again"
         )
     },
     is_of_networks=False,

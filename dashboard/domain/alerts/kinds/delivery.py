@@ -131,7 +131,7 @@ DELIVERY_FAILING: Final = Kind(
         SubjectKind.DELIVERY: Judged(
             State.DELIVERING, State.FAILING, "{what} accepts notifications again"
         ),
-        SubjectKind.ADDRESS: Judged(State.DELIVERING, State.FAILING, "{what} works again"),
+        SubjectKind.ADDRESS: Judged(State.DELIVERING, State.FAILING, "{what} is no longer suspect"),
     },
     is_of_networks=False,
     is_measured=True,
