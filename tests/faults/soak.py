@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from contextlib import AsyncExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import partial
@@ -21,7 +21,7 @@ from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.tracking.transactions import track_all
-from tests.bench.page_session import PageSession, open_page
+from tests.bench.page_session import open_page
 from tests.bench.pages_store import TWELVE
 from tests.bench.processes import Server
 from tests.builders import a_record
@@ -160,26 +160,17 @@ class _Soak:
 
     async def _read_pages(self, number: int) -> None:
         """Open pages, let them refresh in turn, and close them."""
-        async with AsyncExitStack() as opened:
-            pages = []
-            for place in range(self.load.pages):
-                path = _PATHS[(number + place) % len(_PATHS)]
-                opening = open_page(f"{self.installation.pages}/{path}")
-                page = await opened.enter_async_context(opening)
-                await page.run()
-                pages.append(page)
-            begun = monotonic()
-            reading = (
-                self._refresh(page, begun, place / len(pages)) for place, page in enumerate(pages)
-            )
-            await asyncio.gather(*reading)
+        begun, places = monotonic(), range(self.load.pages)
+        await asyncio.gather(*(self._read_page(number + each, each, begun) for each in places))
 
-    async def _refresh(self, page: PageSession, begun: float, offset: float) -> None:
-        for turn in range(self.load.refreshes):
-            due = begun + self.load.seconds * (turn + offset) / self.load.refreshes
-            await asyncio.sleep(max(0.0, due - monotonic()))
-            for fragment in [*page.fragments] or [""]:
-                await page.run(fragment)
+    async def _read_page(self, number: int, place: int, begun: float) -> None:
+        async with open_page(f"{self.installation.pages}/{_PATHS[number % len(_PATHS)]}") as page:
+            await page.run()
+            for turn in range(self.load.refreshes):
+                part = (turn + place / self.load.pages) / self.load.refreshes
+                await asyncio.sleep(max(0.0, begun + self.load.seconds * part - monotonic()))
+                for fragment in [*page.fragments] or [""]:
+                    await page.run(fragment)
 
     def _check(self) -> None:
         """Print what each process holds, and compare it with what it held when it was warm."""
