@@ -9,6 +9,7 @@ from typing import Any, Final, TypeVar
 from urllib.parse import urlsplit
 
 import streamlit as st
+from msgspec import Struct
 
 from dashboard.application.accounts import INVITED_FOR, Account
 from dashboard.application.application import Application
@@ -27,7 +28,6 @@ from dashboard.store.access.people import Person, Session
 SEARCH: Final = "person"
 ROWS: Final = 20
 _INVITED: Final = "invitation_made"
-_ASKED: Final = "invitation_asked_for"
 _READ: Final = "people_and_sessions_read"
 _LONGEST: Final = 160
 _Item = TypeVar("_Item")
@@ -145,8 +145,9 @@ def _changes(queries: Application, each: Account) -> None:
     elif not person.is_disabled:
         _role(queries, each)
         label = "Make a link for a new password"
-        if may(queries, Action.INVITE) and st.button(label, key=f"link-{key}", width="stretch"):
-            _make_link(queries, name, person.role)
+        if may(queries, Action.INVITE):
+            ask = partial(_ask_for_link, queries, name, person.role)
+            st.button(label, key=f"link-{key}", width="stretch", on_click=ask)
     offer = partial(act_button, queries, width="stretch")
     change: Callable[[Actor], object] = partial(people.end_sessions_of, name)
     done: Callable[[Any], Done] | Done = partial(_signed_out, name)
@@ -201,13 +202,13 @@ def _ended(tokens: list[str]) -> str:
 
 def _invite(queries: Application) -> None:
     """Offer to invite somebody by a link, and show the link this one time."""
-    made: tuple[str, str] | None = st.session_state.get(_INVITED)
-    if made is not None:
+    asked: _Invitation | None = st.session_state.get(_INVITED)
+    if asked is not None and asked.link:
         hours = int(INVITED_FOR.total_seconds()) // 3600
-        who = element("b", visible(made[0], LONGEST_NAME))
+        who = element("b", visible(asked.name, LONGEST_NAME))
         said = f", and to nobody else: it works once, for {hours} hours."
         st.html(element("p", "Send this link to ", who, said))
-        st.code(made[1], language=None, wrap_lines=True)
+        st.code(asked.link, language=None, wrap_lines=True)
         forget = partial(st.session_state.pop, _INVITED, None)
         st.button("Hide the link", key="hide-link", on_click=forget)
     policy = queries.people.policy
@@ -220,24 +221,39 @@ def _invite(queries: Application) -> None:
         st.text_input("Name", key="invited_name", max_chars=LONGEST_NAME)
         st.selectbox("Role", _ROLES, key="invited_role")
         st.form_submit_button("Make a link", type="primary", on_click=_note, args=(queries,))
-    asked: tuple[datetime, str, str] | None = st.session_state.get(_ASKED)
-    if asked is not None and queries.now() - asked[0] < HEEDED_FOR:
-        _make_link(queries, asked[1], Role(asked[2]))
+    if asked is not None and not asked.link and queries.now() - asked.at < HEEDED_FOR:
+        _make_link(queries, asked)
+
+
+class _Invitation(Struct):
+    """Whom to invite, and the link once it is made.
+
+    A run may be cut short wherever it uses the session, so the link is put into what the session
+    has already: otherwise it would be made and never shown.
+    """
+
+    name: str
+    role: Role
+    at: datetime
+    link: str = ""
 
 
 def _note(queries: Application) -> None:
     """Remember whom to invite: a run that is cut short loses what a form returned."""
-    said = st.session_state
-    said[_ASKED] = (queries.now(), said["invited_name"] or "", said["invited_role"])
+    name, role = st.session_state["invited_name"], st.session_state["invited_role"]
+    _ask_for_link(queries, " ".join((name or "").split()), Role(role))
 
 
-def _make_link(queries: Application, name: str, role: Role) -> None:
+def _ask_for_link(queries: Application, name: str, role: Role) -> None:
+    st.session_state[_INVITED] = _Invitation(name, role, queries.now())
+
+
+def _make_link(queries: Application, asked: _Invitation) -> None:
     def invite(by: Actor) -> None:
-        st.session_state.pop(_ASKED, None)
-        link = queries.people.invitation(name, role, by, _here())
-        st.session_state[_INVITED] = (" ".join(name.split()), link)
+        asked.link = queries.people.invitation(asked.name, asked.role, by, _here())
 
     act(queries, invite, failed="Nobody was invited.")
+    st.session_state.pop(_INVITED, None)  # it was refused, or the page would be drawn again
 
 
 def _here() -> str:

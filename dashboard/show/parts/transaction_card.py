@@ -9,6 +9,7 @@ from functools import partial
 from typing import Final
 
 import streamlit as st
+from msgspec import Struct
 from msgspec.structs import replace
 
 from dashboard.application.application import Application
@@ -168,21 +169,41 @@ def share_form(queries: Application, tx_hash: TxHash, case_id: str) -> None:
         st.write("A link needs the address of these pages: set public_url under [pages].")
         return
     st.write("Everybody with the link sees the verdict and the customer's text, nothing else.")
-    lasts = st.selectbox("Valid for", list(_DAYS), index=1, key="share-lasts")
-    if st.button("Make a link", key="share", type="primary"):
-        _share(queries, tx_hash, timedelta(days=_DAYS[lasts]), case_id)
-    made: tuple[TxHash, str] | None = st.session_state.get(_MADE)
-    if made is not None and made[0] == tx_hash:
-        st.code(made[1], language=None, wrap_lines=True)
-        st.caption("Copy the link now: it is shown only once.")
+    st.selectbox("Valid for", list(_DAYS), index=1, key="share-lasts")
+
+    def note() -> None:
+        lasts = timedelta(days=_DAYS[st.session_state["share-lasts"]])
+        st.session_state[_MADE] = _MadeLink(tx_hash, lasts)
+
+    st.button("Make a link", key="share", type="primary", on_click=note)
+    made: _MadeLink | None = st.session_state.get(_MADE)
+    if made is not None and made.tx_hash == tx_hash:
+        if not made.address:
+            _share(queries, made, case_id)
+        if made.address:
+            st.code(made.address, language=None, wrap_lines=True)
+            st.caption("Copy the link now: it is shown only once.")
     for link in sharing.all(tx_hash):
         _link(queries, sharing, link)
 
 
-def _share(queries: Application, tx_hash: TxHash, lasts: timedelta, case_id: str) -> None:
+class _MadeLink(Struct):
+    """What is to be shared for how long, and the address of the link once it is made.
+
+    It is in the session before the link is made, so that a run that is cut short loses neither.
+    """
+
+    tx_hash: TxHash
+    lasts: timedelta
+    address: str = ""
+
+
+def _share(queries: Application, made: _MadeLink, case_id: str) -> None:
     with trouble_shown("Nothing was shared."):
-        _, address = queries.sharing.share(tx_hash, lasts, known_actor(queries), case_id)
-        st.session_state[_MADE] = (tx_hash, address)
+        by = known_actor(queries)
+        _, made.address = queries.sharing.share(made.tx_hash, made.lasts, by, case_id)
+    if not made.address:
+        st.session_state.pop(_MADE, None)
 
 
 def _link(queries: Application, sharing: Sharing, link: ShareLink) -> None:
