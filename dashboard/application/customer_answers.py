@@ -140,8 +140,7 @@ def finding_groups(summary: TransactionSummary) -> tuple[FindingGroup, ...]:
     groups: dict[Hashable, list[NetworkFinding]] = {}
     for each in summary.conclusive_findings():
         groups.setdefault(_answer_of(each), []).append(each)
-    order = list(VerdictKind)
-    return tuple(sorted(map(_group, groups.values()), key=lambda each: order.index(each.kind)))
+    return tuple(sorted(map(_group, groups.values()), key=lambda each: each.kind.place))
 
 
 def _answer_of(finding: NetworkFinding) -> Hashable:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from dashboard.application.network_status import NetworkFigures, NetworkProfile
 from dashboard.application.source_health import OPERATION_NAMES, NetworkHealth
-from dashboard.domain.formatting import span
+from dashboard.domain.formatting import span, uncapitalized
 from dashboard.domain.health.observation import FEE_OPERATIONS, Operation
 from dashboard.store.monitoring.answer_counts import StandingFailure
 
@@ -37,8 +37,7 @@ class FailingSource(Struct, frozen=True):
         """Name what is not answered, as within a sentence: the source, or one question."""
         if not self.is_partial:
             return self.name
-        name = OPERATION_NAMES[self.failure.operation]
-        return f"{name[0].lower()}{name[1:]}"
+        return uncapitalized(OPERATION_NAMES[self.failure.operation])
 
 
 def failing_sources(

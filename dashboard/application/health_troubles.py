@@ -39,7 +39,15 @@ from dashboard.application.text import age, moment_near, sentence
 from dashboard.domain.alerts.notification import DeliveryResult
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.rule_keys import MAIL
-from dashboard.domain.formatting import capitalized, counted, listed, moment, size, span
+from dashboard.domain.formatting import (
+    capitalized,
+    counted,
+    listed,
+    moment,
+    size,
+    span,
+    uncapitalized,
+)
 from dashboard.domain.health.clock_jump import CONFIRMED_BY
 from dashboard.domain.health.observation import VERDICT_OPERATIONS
 from dashboard.domain.markup import visible
@@ -213,8 +221,8 @@ def _stale(
         old = next((one for one in each.stale(now) if one.operation not in known), None)
         if old is not None:
             is_whole = old.operation in VERDICT_OPERATIONS or not each.profile.has_gas
-            name = OPERATION_NAMES[old.operation]
-            alike["" if is_whole else f": {name[0].lower()}{name[1:]}"].append((each.profile, old))
+            name = uncapitalized(OPERATION_NAMES[old.operation])
+            alike["" if is_whole else f": {name}"].append((each.profile, old))
     for what, stale in alike.items():
         if len(stale) < _SEVERAL:
             for profile, old in stale:

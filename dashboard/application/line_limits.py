@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from dashboard.application.context import ApplicationSubject, shared_for
 from dashboard.application.network_status import NetworkFigures, NetworkProfile
+from dashboard.domain.formatting import uncapitalized
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.line_limits import LineLimits
@@ -66,5 +67,5 @@ class LineLimitEnds(ApplicationSubject):
             said = "" if end is None else end.in_words(now)
             is_named = len(self._context.networks) > 1
             if said:
-                found.append(f"{each.name}: {said[0].lower()}{said[1:]}" if is_named else said)
+                found.append(f"{each.name}: {uncapitalized(said)}" if is_named else said)
         return tuple(found)

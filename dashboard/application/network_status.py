@@ -130,9 +130,9 @@ class NetworkFigures(Struct, frozen=True):
 
     `recent` are the bounds of the base fees of the last hour. `failures` are the operations that
     fail now; their messages are safe to show. `fees_answered_at` is the last answer of the first
-    source asked for fees. `gas_source` reported the latest base fee. `priority`
-    is the priority fee and its usual highest, which decide busyness if the base fee never moves.
-    `busyness` is the condition that alerts use, if one was concluded.
+    source asked for fees. `gas_source` reported the latest base fee. `priority` is the priority fee
+    and its usual highest, which decide busyness if the base fee never moves. `busyness` is the
+    condition that alerts use, if one was concluded.
     """
 
     profile: NetworkProfile

@@ -47,14 +47,14 @@ _FEWEST, _MOST = 10, 10_000
 
 
 class PlannedPolling(Struct, frozen=True):
-    """One cadence on one network, for the load of the last week and the budgets in force.
+    """One cadence on one network, for the present load and the budgets in force.
 
     `tracked` is how many transactions are young enough to be asked about; `asked` is the daily cost
     of asking all endpoints about them while everything answers, for the last day or the next one,
     whichever costs more, and a node about their inclusion if a budget is charged for that. If a
     budget is short, that is already `stretch` times less than the cadence alone would cost, and
-    `delay` is longer accordingly. `fees` are additional. A network
-    without exclusion endpoint only has `fees`.
+    `delay` is longer accordingly. `fees` are additional. A network without exclusion endpoint only
+    has `fees`.
     """
 
     network: str

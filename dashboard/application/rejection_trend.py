@@ -8,7 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from dashboard.application.rejection_timeline import Window
-from dashboard.domain.formatting import capitalized, span
+from dashboard.domain.formatting import capitalized, span, uncapitalized
 from dashboard.domain.health.coverage import WatchedTime, seen_rejections
 
 _BEYOND_CHANCE: Final = 4
@@ -66,7 +66,7 @@ def trend_words(compared: Compared, window: Window) -> str:
     if not (compared.total or compared.before) and compared.is_whole:
         return f"{many} {window.words}, and none in the {length} before."
     return (
-        f"{trend_of(compared)}: {many[0].lower()}{many[1:]} {window.words}{_gaps(compared.now)}, "
+        f"{trend_of(compared)}: {uncapitalized(many)} {window.words}{_gaps(compared.now)}, "
         f"{before} in the {length} before{_gaps(compared.earlier)}."
     )
 

@@ -25,7 +25,7 @@ from dashboard.domain.rejections.search import HashRange, label_in, parse_search
 from dashboard.domain.tracking.remarks import written_tags
 from dashboard.domain.tracking.track_csv import ListedTransaction, TrackResult
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.domain.tracking.verdict import Need, VerdictKind
+from dashboard.domain.tracking.verdict import Need
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.batching import portions
@@ -99,8 +99,7 @@ class TrackedEntry(Struct, frozen=True):
         found = self.summary.conclusive_findings()
         watched = self.transaction.network_ids
         own = [each for each in found if each.profile.network_id in watched]
-        order = list(VerdictKind)
-        return tuple(sorted(own or found, key=lambda each: order.index(each.verdict.kind)))
+        return tuple(sorted(own or found, key=lambda each: each.verdict.kind.place))
 
     def since(self, finding: NetworkFinding) -> datetime:
         """Return since when a verdict holds, or else when the transaction was tracked."""

@@ -15,6 +15,7 @@ from msgspec import Struct, field
 from dashboard.cli.config import print_trials
 from dashboard.cli.options import Parsed
 from dashboard.cli.output import FAILED, say, warn
+from dashboard.domain.formatting import uncapitalized
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError, SettingsError
 from dashboard.logs import configure_logs
@@ -116,7 +117,7 @@ class Dialog(Struct):
             )
             return answer if kind or is_secret else answer.strip()
         if default is None:
-            raise InputError(f"--{option} is missing: {question[0].lower()}{question[1:]}")
+            raise InputError(f"--{option} is missing: {uncapitalized(question)}")
         return default
 
     def begin_again(self) -> None:

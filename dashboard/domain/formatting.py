@@ -138,6 +138,11 @@ def capitalized(text: str) -> str:
     return text[:1].upper() + text[1:]
 
 
+def uncapitalized(text: str) -> str:
+    """Write the first letter small, as within a sentence."""
+    return text[:1].lower() + text[1:]
+
+
 def counted(many: int, one: str, several: str = "") -> str:
     """Format a number with its noun: ``1 row``, ``1,200 rows``; the default plural adds an s."""
     return f"{many:,} {one if many == 1 else several or f'{one}s'}"

@@ -18,7 +18,7 @@ from dashboard.domain.tracking.cadence import (
     next_try,
 )
 from dashboard.poll.meetings import ScheduledCohort, attended
-from dashboard.poll.stretching import stretched
+from dashboard.poll.stretching import calls_of_all, stretched
 from dashboard.store.tracking.cohorts import PollResult
 
 _UNIT: Final = timedelta(milliseconds=1)
@@ -30,7 +30,6 @@ _GROUP: Final = 1 << (_SIZE_BITS - 2)
 _INCLUDED: Final = 1 << (_SIZE_BITS - 3)
 """Flags above the size, which is at most `LARGEST_COHORT`."""
 
-_SAMPLE: Final = 1000
 _AGES_AGO: Final = 1 << (_TIME_BITS - 1)
 """Added to a time, which may lie before this process began, so that it is never negative."""
 
@@ -104,13 +103,9 @@ class ExclusionQueue:
         self.put(cohort, max(due, now))
 
     def calls_per_second(self, now: timedelta, within: timedelta) -> float:
-        """Return how many hashes will be asked about in a second, on average.
-
-        Stretching is not counted. Only a sample of a long schedule is read.
-        """
-        step = max(1, len(self._heap) // _SAMPLE)
-        calls = sum(self._calls(_unpacked(each), now, within) for each in self._heap[::step])
-        return step * calls / within.total_seconds()
+        """Return the questions of a second, on average, without stretching."""
+        calls = calls_of_all(self._heap, lambda each: self._calls(_unpacked(each), now, within))
+        return calls / within.total_seconds()
 
     def _calls(self, cohort: ScheduledCohort, now: timedelta, within: timedelta) -> int:
         policy = self._policy_of(cohort)

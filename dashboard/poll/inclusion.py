@@ -34,7 +34,7 @@ from dashboard.errors import StoreError
 from dashboard.poll.block_follower import BlockFollower, BlockReader, InclusionAsker
 from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.poll.poll_loop import PollLoop, PollRules
-from dashboard.poll.stretching import Stretching, stretched
+from dashboard.poll.stretching import Stretching, calls_of_all, stretched
 from dashboard.store.engine.batching import portions
 from dashboard.store.evidence.record_answers import record_inclusions
 from dashboard.store.monitoring.answer_counts import note_answered, note_failure
@@ -49,8 +49,6 @@ from dashboard.upstream.budget import NetworkBudgets
 
 _SAME_TIME: Final = timedelta(seconds=1)
 """Hashes whose ages began within this are asked about together."""
-
-_SAMPLE: Final = 1000
 
 
 class ScheduledHash(Struct, frozen=True):
@@ -130,13 +128,9 @@ class ReceiptQueue:
             self._push(now + wait, due)
 
     def calls_per_second(self, now: timedelta, within: timedelta) -> float:
-        """Return how many hashes will be asked about in a second, on average, without stretching.
-
-        Only a sample of a long schedule is read.
-        """
-        step = max(1, len(self._heap) // _SAMPLE)
-        calls = sum(self._calls(each, now, within) for _, _, each in self._heap[::step])
-        return step * calls / within.total_seconds()
+        """Return the questions of a second, on average, without stretching."""
+        calls = calls_of_all(self._heap, lambda each: self._calls(each[-1], now, within))
+        return calls / within.total_seconds()
 
     def _calls(self, due: ScheduledHashes, now: timedelta, within: timedelta) -> int:
         age = now - due.born

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Final, Protocol
+from typing import Final, Protocol, TypeVar
 
 from dashboard.upstream.budget import NetworkBudgets
 
@@ -15,11 +16,20 @@ _PLANNED_FOR: Final = timedelta(hours=1)
 were shorter, a transaction of this minute would look as if it were asked about so often all day."""
 
 _PLANNED_EVERY: Final = timedelta(minutes=1)
+_SAMPLE: Final = 1000
+
+T = TypeVar("T")
 
 
 def stretched(wait: timedelta, stretch: float, left: timedelta) -> timedelta:
     """Return a longer wait, at most a day and, if `left` remains before the last question, that."""
     return min(wait * stretch, max(wait, min(_LONGEST, left)))
+
+
+def calls_of_all(schedule: Sequence[T], calls: Callable[[T], int]) -> int:
+    """Return the calls of everything in a schedule; only a sample of a long one is read."""
+    step = max(1, len(schedule) // _SAMPLE)
+    return step * sum(map(calls, schedule[::step]))
 
 
 class Stretchable(Protocol):

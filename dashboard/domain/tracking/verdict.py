@@ -64,6 +64,11 @@ class VerdictKind(StrEnum):
     NO_LINE_LIMITS = "no line limits"
 
     @property
+    def place(self) -> int:
+        """Its place in this order."""
+        return list(VerdictKind).index(self)
+
+    @property
     def is_unknown(self) -> bool:
         """Whether nobody knows if it was rejected."""
         return self in _UNKNOWN

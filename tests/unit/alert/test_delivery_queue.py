@@ -83,14 +83,18 @@ def test_message_that_silences_the_server_goes_last_the_next_time(
     assert channel.tried[-1] == poison
 
 
-def test_three_messages_that_fail_again_and_again_hold_up_no_new_one(
-    store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
-) -> None:
+def let_three_of_five_fail(store: Store, deliverer: Deliverer, channel: RecordingChannel) -> None:
     make_pending(store, 5)
     found = sorted(notifications(store), key=lambda each: each.transition.transition_id)
     for each in found[::2]:
         channel.errors[each.message_id] = DEFERRED
     deliverer.deliver_due(take_lease(store))
+
+
+def test_three_messages_that_fail_again_and_again_hold_up_no_new_one(
+    store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
+) -> None:
+    let_three_of_five_fail(store, deliverer, channel)
     fake_clock.wait(RetryRule().first_wait)
     deliverer.deliver_due(take_lease(store))
     assert attempts_of(store) == [1, 1, 2, 2, 2]
@@ -105,11 +109,7 @@ def test_three_messages_that_fail_again_and_again_hold_up_no_new_one(
 def test_messages_that_fail_alone_hold_up_no_new_one_after_a_restart(
     store: Store, deliverer: Deliverer, channel: RecordingChannel, fake_clock: FakeClock
 ) -> None:
-    make_pending(store, 5)
-    found = sorted(notifications(store), key=lambda each: each.transition.transition_id)
-    for each in found[::2]:
-        channel.errors[each.message_id] = DEFERRED
-    deliverer.deliver_due(take_lease(store))
+    let_three_of_five_fail(store, deliverer, channel)
     fake_clock.wait(RetryRule().first_wait)
     reject(store, 6)
     expand_outbox(store, ONCALL_ALONE, fake_clock.now, alone)

@@ -20,6 +20,7 @@ from dashboard.domain.formatting import (
     period,
     size,
     span,
+    uncapitalized,
     unit_of,
 )
 from dashboard.domain.quantity import LARGEST_FEE, Wei
@@ -167,6 +168,13 @@ def test_names_are_sorted_as_people_count() -> None:
 )
 def test_capital_is_only_the_first_letter(text: str, begun: str) -> None:
     assert capitalized(text) == begun
+
+
+@pytest.mark.parametrize(
+    ("text", "within"), [("The rule RPC", "the rule RPC"), ("ÖBB", "öBB"), ("", "")]
+)
+def test_only_the_first_letter_is_small_within_a_sentence(text: str, within: str) -> None:
+    assert uncapitalized(text) == within
 
 
 def test_time_from_and_to_names_its_days_where_there_are_two() -> None:

@@ -195,6 +195,7 @@ def test_same_evidence_gives_the_same_verdict() -> None:
 
 def test_what_nobody_knows_comes_before_no_rejection_on_record() -> None:
     order = list(VerdictKind)
+    assert [each.place for each in order] == [*range(len(order))]
 
     unknown = [each for each in order if each.is_unknown]
 
