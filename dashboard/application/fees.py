@@ -24,7 +24,6 @@ from dashboard.application.network_status import (
     conclude_status,
     read_network_figures,
 )
-from dashboard.application.overview import Overview
 from dashboard.application.time_ranges import TimeRange, Zoom, offered_time_ranges
 from dashboard.domain.alerts.condition import Signal
 from dashboard.domain.fees.cheap_hours import UsualWeek, usual_week
@@ -34,7 +33,7 @@ from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.alerts.incidents import opened_between
 from dashboard.store.engine.connection import Connection
-from dashboard.store.evidence.busy_context import SERIES, read_busy_time, read_hours
+from dashboard.store.evidence.busy_context import SERIES, read_busy_time, read_hours, read_usual_fee
 from dashboard.store.fees.histograms import Integers
 from dashboard.store.fees.series import (
     ChartRange,
@@ -219,11 +218,10 @@ class Fees(ApplicationSubject):
         self, statuses: Sequence[NetworkStatus], places: Sequence[int], shown: TimeRange | Zoom
     ) -> FeeLines:
         between = _beside_others(_between(shown, self._context.now()), len(statuses))
-        usual = [Overview(self._context).usual(each).fee for each in statuses]
         with self._context.store.read_recent() as connection:
             lines = [
-                _line(connection, status, between, None if at_hour is None else at_hour.fee, place)
-                for status, at_hour, place in zip(statuses, usual, places, strict=True)
+                _line(connection, status, between, place)
+                for status, place in zip(statuses, places, strict=True)
             ]
         pairs = list(zip(statuses, lines, strict=True))
         without = tuple(status.profile.name for status, line in pairs if line is None)
@@ -232,16 +230,13 @@ class Fees(ApplicationSubject):
 
 
 def _line(
-    connection: Connection,
-    status: NetworkStatus,
-    between: ChartRange,
-    usual: Wei | None,
-    place: int,
+    connection: Connection, status: NetworkStatus, between: ChartRange, place: int
 ) -> NetworkLine | None:
     profile, signal = status.profile, status.figures.signal
     steps = fee_means(connection, profile.network_id, SERIES[signal], between)
     if not len(steps):
         return None
+    usual = read_usual_fee(connection, profile.network_id, SERIES[signal], between.until)
     longest = max(longest_usual_pause(steps, profile.gas_period), between.step)
     return NetworkLine(
         profile.network_id,
@@ -249,7 +244,7 @@ def _line(
         signal,
         steps,
         pause_edges(steps, longest, between.since, between.until),
-        Wei(int(np.median(steps.means))) if usual is None else usual,
+        Wei(int(np.median(steps.means))) if usual is None else usual.fee,
         usual is not None,
         place,
     )

@@ -133,13 +133,13 @@ class FeeMeans:
     def of_totals(cls, rows: Sequence[Row], length: int) -> Self:
         """Add rows of `totals_between` up to steps of so many milliseconds."""
         columns: list[Any] = list(zip(*rows, strict=True)) or [()] * 4
-        first, last, seen = (np.array(columns[each], np.int64) for each in (0, 1, 3))
-        totals = np.array([int.from_bytes(each, "big") for each in columns[2]], dtype=object)
+        first, last, seen = (integers(columns[each]) for each in (0, 1, 3))
+        totals = np.fromiter(map(int.from_bytes, columns[2]), np.float64)
         starts = np.flatnonzero(np.diff(first // length, prepend=-1))
         if not len(starts):
-            return cls(first, last, np.array((), np.float64), seen)
+            return cls(first, last, totals, seen)
         seen = np.add.reduceat(seen, starts)
-        means = _means_of(np.add.reduceat(totals, starts), seen)
+        means = np.add.reduceat(totals, starts) / seen
         return cls(first[starts], last[np.append(starts[1:], len(last)) - 1], means, seen)
 
     def __len__(self) -> int:
