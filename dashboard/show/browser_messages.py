@@ -47,7 +47,7 @@ class BoundedMessages:
 
 
 def _has_many_fields(octets: bytes) -> bool:
-    """Count without parsing, and only in a message that is long enough to have so many."""
+    """Count fields without parsing; a short message cannot have so many."""
     if len(octets) <= _MOST_FIELDS:
         return False
     counts = _fields(octets, 0, len(octets), BackMsg.DESCRIPTOR)
@@ -57,8 +57,8 @@ def _has_many_fields(octets: bytes) -> bool:
 def _fields(octets: bytes, start: int, end: int, kind: Any) -> Iterator[int]:  # noqa: ANN401 - a descriptor, which has no types
     """Yield how many fields each field on the wire counts for, and then those in it.
 
-    Every field counts that Streamlit's parser reads, also in a message that turns out to be none:
-    that is for Streamlit to refuse. A packed list counts for its bytes.
+    Every field that Streamlit's parser reads counts, also in an invalid message: Streamlit refuses
+    that itself. A packed list counts for its bytes.
     """
     at = start
     while at < end:

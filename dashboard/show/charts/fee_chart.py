@@ -232,7 +232,7 @@ def _level(
 ) -> PlotlyJson:
     """Draw a level over time: where it changed, at even distances for the pointer, at the end.
 
-    Where it is not known there is a hole.
+    While it is not known there is a hole.
     """
     heights = np.full(len(timeline.steps), np.nan) if level is None else level
     changes = np.append(True, np.abs(np.diff(heights)) > 0)

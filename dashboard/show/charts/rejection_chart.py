@@ -157,7 +157,7 @@ def timeline_rows(timeline: Timeline) -> tuple[tuple[str, ...], list[tuple[str, 
 
 
 def timeline_csv(timeline: Timeline) -> str:
-    """Write each step and group as CSV, oldest first; `watched` is no if there may be more."""
+    """Write each step and group as CSV, oldest first; `watched` is `no` if there may be more."""
     return write_csv(
         ("from", "watched", timeline.split.lower(), "rejections"),
         (

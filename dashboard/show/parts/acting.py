@@ -41,15 +41,15 @@ IDENTITY: Final = "session"
 
 _NAME: Final = "name_of_who_acts"
 _TAKEN: Final = "names_taken"
-"""How many names came from elsewhere than the field, which is a new one after each: with what a
-browser has of the old one, a refresh would empty the name."""
+"""How many names did not come from the field. Each makes a new field: at a refresh, the browser's
+state of the old one would empty the name."""
 
 _DONE: Final = "what_was_done"
 _UNDO_PRESSED: Final = "undo_pressed"
 _UNCHANGED: Final = "Nothing was changed."
 _SAID_FOR: Final = timedelta(minutes=5)
 HEEDED_FOR: Final = timedelta(seconds=30)
-"""For how long a press counts that a run which was cut short lost."""
+"""How long a press counts if its run was cut short."""
 
 _LONGEST: Final = 400
 
@@ -81,8 +81,8 @@ class _Press(Struct):
 def pressed(queries: Application, label: str, key: str, **look: Unpack[ButtonLook]) -> bool:
     """Offer a button; return whether it was pressed and `act` has not finished what that asked for.
 
-    Streamlit forgets what a button returned with a run that another one cuts short, such as one for
-    a name that was typed last: the press is kept until `act` or `forget_press` takes it.
+    If another run cuts this one short, such as one for a name typed last, Streamlit forgets the
+    press: it is kept until `act` or `forget_press` takes it.
     """
 
     def note() -> None:
@@ -241,8 +241,8 @@ def act(
 ) -> None:
     """Do what a person asked for, and redraw the page; say why if it is not possible.
 
-    `done` says what was done, `failed` that it was not. Unless it `needs_name`, nobody is asked who
-    they are if nobody signs in. `then` follows on the page. With the key of a `button` that was
+    `done` says what was done, `failed` that it was not. If nobody signs in, the name is required
+    only if the act `needs_name`. `then` follows on the page. With the key of a `button` that was
     `pressed`, a run that is cut short in between does not act twice.
     """
     press: _Press = st.session_state.get(_press_of(button)) or _Press(queries.now())

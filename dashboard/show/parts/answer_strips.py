@@ -101,7 +101,7 @@ def gap_strip(
 ) -> Markup:
     """Draw watched time as a thin line, a gap as a block on it, and nothing before watching began.
 
-    Each of `gaps`, and `between`, the period that is drawn, is a beginning and an end.
+    `between`, the period drawn, and each of `gaps` are a beginning and an end.
     """
     since, until = between
 

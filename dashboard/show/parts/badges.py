@@ -124,7 +124,7 @@ def module_mark(module: str) -> Markup:
 
 
 def incident_badge(state: IncidentState, severity: str) -> Markup:
-    """Build the badge of where an incident stands: what fires is red only where it is critical."""
+    """Build the badge of an incident's state: firing is red only if it is critical."""
     if state is IncidentState.FIRING and severity in _FIRING:
         return badge(*_FIRING[severity])
     return badge(*_INCIDENTS[state])

@@ -30,9 +30,9 @@ _CLICKED: Final = "clicked"
 class Dragging(Struct, frozen=True):
     """What dragging along a chart does, and a click on a bar of it.
 
-    `shown` names the time that the chart shows. `chosen` gets the edges of what was dragged, as
-    Plotly writes moments, or None after a double click, which asks for all of it again. `clicked`
-    gets the number of a bar; None where a click does nothing.
+    `shown` names the time that the chart shows. `chosen` gets the edges of the dragged time, as
+    Plotly writes moments, or None after a double click, which shows all of it again. `clicked` gets
+    the number of a bar; None if a click does nothing.
     """
 
     shown: str
@@ -93,7 +93,7 @@ _ALL: Final = "all"
 
 
 def chosen_zoom(time_range: str, now: datetime, page: str = _FEES) -> Zoom | None:
-    """Return the time that the address names; None where it names none, or none that is drawn.
+    """Return the time in the address; None if there is none, or one that is not drawn.
 
     Choosing another time range on that page ends it.
     """
@@ -138,7 +138,7 @@ def unzoom_button(zoom: Zoom | None, time_range: str) -> None:
 
 
 def _put_into_address(edges: Sequence[Any] | None, now: datetime) -> None:
-    """Put what was dragged into the address; none takes it out."""
+    """Put the dragged time into the address; None takes it out."""
     if edges is None:
         whole_range()
         return
@@ -146,7 +146,7 @@ def _put_into_address(edges: Sequence[Any] | None, now: datetime) -> None:
 
 
 def zoom_to(zoom: Zoom | None) -> None:
-    """Put a time into the address; where there is none, leave it as it is."""
+    """Put a time into the address; without one, leave it as it is."""
     if zoom is not None:
         st.query_params.update(
             {FROM: format_timestamp(zoom.since), TO: format_timestamp(zoom.until)}
@@ -154,7 +154,7 @@ def zoom_to(zoom: Zoom | None) -> None:
 
 
 def dragged(edges: Sequence[Any], now: datetime) -> Zoom | None:
-    """Read the edges of what was dragged, as Plotly writes moments, to the second."""
+    """Read the edges of a dragged time, as Plotly writes moments, to the second."""
     try:
         since, until = (
             datetime.fromisoformat(str(each)).replace(tzinfo=UTC, microsecond=0) for each in edges

@@ -37,7 +37,7 @@ _LONGEST: Final = 400
 
 
 def chosen_settings_part(queries: Application) -> None:
-    """Show what may be chosen, each with where it comes from, and save it; to who may do that."""
+    """Show the choosable settings, each with its source, and save them, to people who may."""
     if not may(queries, Action.CHANGE_SETTINGS):
         return
     found = {each.name: each for each in queries.chosen_settings.all()}
@@ -153,7 +153,7 @@ def _security(each: ChoosableSetting) -> str:
 
 
 def _password(each: ChoosableSetting, *, user: str) -> str | None:
-    """Ask for a password, which is never shown; what is left empty stays while there is a user."""
+    """Ask for a password, which is never shown; left empty, it stays while there is a user."""
     given = st.text_input(
         "Password",
         key=_key(each),
@@ -168,7 +168,7 @@ def _password(each: ChoosableSetting, *, user: str) -> str | None:
 
 
 def _key(each: ChoosableSetting) -> str:
-    """Return the key of a field: another one after each change, so that it shows what holds."""
+    """Return the key of a field: a new one after each change, so that it shows the new value."""
     at = each.chosen_at
     return f"choose-{each.name}-{'' if at is None else at.timestamp()}"
 
@@ -178,7 +178,7 @@ def _is_saved(label: str, shown: list[ChoosableSetting]) -> bool:
 
 
 def _save(queries: Application, shown: list[ChoosableSetting], wanted: Wanted, said: str) -> None:
-    """Choose what differs from what holds; the default, and nothing, is no choice."""
+    """Save values that differ from those in force; a default or an empty value ends the choice."""
     st.session_state.pop(_TRIED, None)
     known = {each.name: each for each in shown}
     changed = {
@@ -198,7 +198,7 @@ def _save(queries: Application, shown: list[ChoosableSetting], wanted: Wanted, s
 
 
 def _sources(queries: Application, shown: list[ChoosableSetting]) -> None:
-    """Say of what is fixed where it is set, and of what was chosen by whom and when."""
+    """Say where fixed settings are set, and who chose the others when."""
     now = queries.now()
     for each in shown:
         if each.is_fixed:
@@ -215,7 +215,7 @@ def _who(shown: list[ChoosableSetting], at: datetime, now: datetime) -> str:
 
 
 def _test(queries: Application, recipients: ChoosableSetting) -> None:
-    """Send a test mail by what is saved, and say what the server answered."""
+    """Send a test mail with the saved settings, and say what the server answered."""
     first = recipients.value[0] if isinstance(recipients.value, list) and recipients.value else ""
     with st.form("test-mail", border=False):
         address = st.text_input(

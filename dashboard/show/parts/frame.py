@@ -73,7 +73,7 @@ def section(title: str, note: str = "") -> None:
 
 
 def quiet(*words: str) -> None:
-    """Show a sentence that stands back behind the rest; what is no Markup is escaped."""
+    """Show a sentence that stands back behind the rest; text that is not Markup is escaped."""
     st.html(element("p", *words, class_="lw-quiet"))
 
 

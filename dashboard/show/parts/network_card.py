@@ -160,7 +160,7 @@ def figure(
 
 
 def _source(status: NetworkStatus, now: datetime) -> Markup:
-    """Say whose figures these are and how old, and of a flat fee, what is judged instead."""
+    """Say whose figures these are and how old; for a flat fee, what decides instead."""
     figures, often = status.figures, period(status.profile.gas_period)
     polled = figures.base_fee
     seen = "" if polled is None else f", {'stale, ' if polled.is_stale(now) else ''}"
@@ -176,7 +176,7 @@ def _troubles(status: NetworkStatus, now: datetime) -> Markup:
         *(
             _trouble(each, now)
             for each in failing_of(status.figures)
-            # where no fee was ever seen, the reason above says so
+            # if no fee was ever seen, the reason above says so
             if each.failure.failure.message not in status.activity_reason
         )
     )

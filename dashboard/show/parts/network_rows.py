@@ -123,7 +123,7 @@ def _fee_now(row: NetworkRow) -> Markup:
 
 
 def fee_markup(row: NetworkRow, of: str = "") -> Markup:
-    """Show the fee that is judged, with its unit and `of` which kind it is; exact on hover."""
+    """Show the fee that decides busyness, with its unit and its kind `of` fee; exact on hover."""
     value = row.status.figures.judged_fee
     if value is None:
         return Markup("–")

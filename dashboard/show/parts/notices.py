@@ -45,7 +45,7 @@ def notice(kind: str, headline: str, text: str) -> None:
 
 
 def mistakes(headline: str, found: Sequence[str], most: int) -> None:
-    """List what is wrong in a box, `most` of it at the most; what is no Markup is escaped."""
+    """List what is wrong in a box, `most` of it at the most; other text than Markup is escaped."""
     named = [element("li", each) for each in found[:most]]
     more = len(found) - most
     rest = element("li", f"and {more} more") if more > 0 else Markup()
@@ -164,7 +164,7 @@ _FEW_LINES: Final = 3
 def unusable_texts(paste: Paste) -> None:
     """Name each piece that is not a hash, with the reason; say what was left out.
 
-    Words around hashes, such as a greeting, are no mistake: they are only mentioned.
+    Words around hashes, such as a greeting, are not mistakes: they are only mentioned.
     """
     prose = [each for each in paste.wrong if paste.hashes and each.is_prose]
     wrong = [each for each in paste.wrong if not (paste.hashes and each.is_prose)]

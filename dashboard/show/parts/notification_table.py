@@ -236,7 +236,7 @@ def incident_row(
     now: datetime,
     status: NetworkStatus | None = None,
 ) -> Markup:
-    """Draw what holds; of a network whose fees are stale, that it was busy when last seen."""
+    """Draw a condition; if a network's fees are stale, say that it was busy when last seen."""
     subject = incident.subject
     name = about(subject.kind, context.network_name(subject.network_id))
     if incident.state is State.BUSY and status is not None and status.activity is Activity.STALE:

@@ -24,7 +24,7 @@ _WIDE: Final = 272
 
 
 class Input(Enum):
-    """How a value is asked: a line, a number, one or several choices, several words, a tick."""
+    """How a value is asked for: a line, a number, one or several choices, several words, a tick."""
 
     TEXT = 1
     NUMBER = 2

@@ -254,9 +254,9 @@ def _leave() -> None:
 
 
 def leave_form() -> None:
-    """Take the form that was left out of the address, at the beginning of a run.
+    """Remove the closed form from the address, at the beginning of a run.
 
-    The run that leaves it is too early: a refresh that joins the next run brings its old address.
+    The run that closes it is too early: a refresh that joins the next run brings its old address.
     """
     if st.session_state.pop(_LEFT, False):
         for each in {RULE, LIKE} & st.query_params.keys():

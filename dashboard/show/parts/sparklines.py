@@ -54,7 +54,7 @@ def _svg(line: DayLine) -> str:
 
 
 def _path(line: DayLine) -> str:
-    """Draw the fees from zero to their highest; where nothing was seen the line breaks."""
+    """Draw the fees from zero to their highest; the line breaks if nothing was seen."""
     highest = max((each for each in line.fees if each is not None), default=0.0)
     words, before = [], None
     for place, fee in enumerate(line.fees):

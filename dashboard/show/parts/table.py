@@ -175,7 +175,7 @@ def entry_markup(
 ) -> Markup:
     """Build an entry: a badge, its title, what is `also` true of it, and the details.
 
-    `rest` is a sentence between both lines. What is no Markup is escaped, and so is a title.
+    `rest` is a sentence between both lines. Text that is not Markup is escaped, and so is a title.
     """
     head = element("div", mark, element("b", title, class_="lw-what"), *also, class_="lw-row")
     between = element("p", rest, class_="lw-reason") if rest else Markup()

@@ -281,7 +281,7 @@ def _attempt_input(value: datetime | None) -> datetime | None:
 
 
 def _past(attempted_at: datetime | None, now: datetime) -> datetime | None:
-    """Return the time of an attempt; InputError if it cannot be one."""
+    """Return the time of an attempt; InputError if it is in the future."""
     if attempted_at is not None and attempted_at > now:
         raise InputError("that time is in the future: give the time of the attempt in UTC")
     return attempted_at

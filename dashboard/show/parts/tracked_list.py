@@ -104,7 +104,7 @@ def _listing(
 
 
 def _is_needed(entry: TrackedEntry, needs: Mapping[TxHash, Need], now: datetime) -> bool:
-    """Whether it needs attention: it is listed first, or as those are, rejected or unanswered."""
+    """Whether it needs attention: it is in `needs`, or rejected or unanswered like those."""
     if not needs or entry.transaction.tx_hash in needs:
         return bool(needs)
     finding, ends_at = _first(entry), entry.transaction.ends_at

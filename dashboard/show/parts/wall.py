@@ -192,7 +192,7 @@ def _tile(row: NetworkRow, why: Attention | None) -> Markup:
 
 
 def _beside_usual(status: NetworkStatus, difference: float) -> str:
-    """Compare the fee with the usual one, and name it where it is not the base fee."""
+    """Compare the fee with the usual one, and name it if it is not the base fee."""
     signal, words = status.figures.signal, difference_in_words(difference)
     return words if signal is Signal.BASE_FEE else f"{signal.capitalize()} {words}"
 

@@ -217,7 +217,7 @@ def _set(key: str, value: str) -> None:
 
 
 def _toggle(key: str, usual: str, value: str) -> None:
-    """Set a filter, or take it away where it is that one."""
+    """Set a filter, or remove it if it has this value already."""
     _set(key, usual if st.session_state.get(key) == value else value)
 
 

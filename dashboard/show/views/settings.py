@@ -53,7 +53,7 @@ _RELOAD: Final = join(
 
 
 def page() -> None:
-    """Show the chosen section; who may read one alone is not asked to choose."""
+    """Show the chosen section; people who may read only one need not choose."""
     queries = application.current()
     if not admits(queries, READS_ACCESS)():
         heading("Settings", headline(queries))
@@ -144,7 +144,7 @@ def _mistakes(headline: str, found: Sequence[str]) -> None:
 
 
 def _check(queries: Application) -> None:
-    """Check a text before it is the file of settings; it is forgotten when it is checked."""
+    """Check a text before it is the settings file; it is forgotten when it is checked."""
     check = queries.context.settings.check_text
     if check is None:
         return

@@ -223,7 +223,7 @@ def _filter(queries: Application, network_id: NetworkId | None) -> TrackedFilter
 
 
 def _tag(text: str) -> str:
-    """Read one tag; what is none, or several, fits nothing."""
+    """Read one tag; text that is not exactly one tag fits nothing."""
     try:
         tags = typed_tags(text)
     except InputError:
@@ -302,7 +302,7 @@ def _show_groups(by: GroupedBy, after: str) -> None:
 
 
 def watched_senders_part(queries: Application, network_ids: Sequence[NetworkId]) -> None:
-    """Show the form to whom may use it, and below it who is watched on these networks."""
+    """Show the form to people who may use it, and below it the senders watched on networks."""
     if may(queries, Action.WATCH_SENDER):
         _form(queries, network_ids)
     for each in queries.senders.watched():
