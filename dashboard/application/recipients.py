@@ -290,7 +290,7 @@ class Recipients(ApplicationSubject):
                 )
             if mailbox_of(recipient) not in named and must_be_named:
                 raise InputError(
-                    f"{address} is no recipient: `linewatch recipients list` shows all"
+                    f"{address} is not a recipient: `linewatch recipients list` shows all"
                 )
             save_profile(connection, recipient, wanted)
             details = {

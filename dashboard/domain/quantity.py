@@ -81,7 +81,7 @@ class _FixedBytes(bytes):
     def __new__(cls, raw: bytes) -> Self:
         """Raise InputError for any other length."""
         if len(raw) != cls.LENGTH:
-            msg = f"{len(raw)} bytes are no {cls.NAME}, which has {cls.LENGTH}"
+            msg = f"{len(raw)} bytes are not a valid {cls.NAME}, which has {cls.LENGTH}"
             raise InputError(msg)
         return super().__new__(cls, raw)
 
@@ -95,7 +95,8 @@ class _FixedBytes(bytes):
             except ValueError:
                 pass  # as where there are more or fewer digits
         raise InputError(
-            f"{shorten(text)} is no {cls.NAME}: give 0x and {cls.LENGTH * 2} hexadecimal digits"
+            f"{shorten(text)} is not a valid {cls.NAME}: "
+            f"give 0x and {cls.LENGTH * 2} hexadecimal digits"
         )
 
     def __str__(self) -> str:

@@ -78,7 +78,7 @@ def _strangers(layer: Layer) -> Iterator[Mistake]:
     """Yield what is in the file besides the rules."""
     for key, value in layer.table.items():
         if key != TABLE:
-            remark = f"is no rule: write each as a table [rules.NAME], such as [rules.{key}]"
+            remark = f"is not a rule: write each as a table [rules.NAME], such as [rules.{key}]"
             yield _mistake(layer, (key,), remark)
         elif not isinstance(value, dict):
             remark = f"is {shorten(str(value))}: write each rule as a table [rules.NAME]"
@@ -131,7 +131,7 @@ def _templates(layer: Layer) -> AnswerTemplates:
 def _mistakes(layer: Layer, lines: list[str]) -> Iterator[Mistake]:
     for name, table in layer.table.items():
         if name not in _VOICES:
-            yield _mistake(layer, (name,), f"is no voice: write [{'] or ['.join(_VOICES)}]")
+            yield _mistake(layer, (name,), f"is not a voice: write [{'] or ['.join(_VOICES)}]")
         elif not isinstance(table, dict):
             yield _mistake(layer, (name,), f"is {shorten(str(table))}: write a table [{name}]")
         else:

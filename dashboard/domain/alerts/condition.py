@@ -183,7 +183,7 @@ class Condition(Struct, frozen=True):
     """The present state of a subject, and since when it has it.
 
     `turning_since` is when the opposite was first seen, as long as that has not lasted long enough.
-    `seen_at` is when busyness was judged last.
+    `seen_at` is when busyness was last evaluated.
     """
 
     state: State

@@ -1,4 +1,4 @@
-"""Outages that inhibit rules: which rules cannot be judged now, because of which source."""
+"""Outages that inhibit rules: which rules cannot be evaluated now, because of which source."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _WORDS: Final = {
     SubjectKind.WORKER: "no worker has been running",
 }
 SOURCES: Final = (SubjectKind.GAS_API, SubjectKind.EXCLUSION_API, SubjectKind.FEES)
-"""The kinds of conditions that keep rules of a network from being judged."""
+"""The kinds of conditions that keep rules of a network from being evaluated."""
 
 
 class SourceOutage(Struct, frozen=True):
@@ -40,7 +40,7 @@ class SourceOutage(Struct, frozen=True):
         return f"{_WORDS[self.kind]} since {moment(self.since)}"
 
     def inhibits(self, kind: RuleKind) -> bool:
-        """Whether rules of a kind depend on it; without a worker no rule is judged."""
+        """Whether rules of a kind depend on it; without a worker no rule is evaluated."""
         if self.kind is SubjectKind.WORKER:
             return True
         is_known = self.is_replaced and kind is not RuleKind.DATA_STALE
@@ -50,7 +50,7 @@ class SourceOutage(Struct, frozen=True):
 def outage_behind(
     kind: RuleKind, network_id: NetworkId | None, sources: Sequence[SourceOutage]
 ) -> SourceOutage | None:
-    """Return the outage because of which a kind of rule cannot be judged for a network, if any.
+    """Return the outage that keeps a kind of rule from being evaluated for a network, if any.
 
     If `network_id` is None, only outages of the whole installation count: other networks may
     answer.
@@ -62,7 +62,7 @@ def outage_behind(
 
 
 def inhibited_rules(source: SourceOutage, rules: Iterable[Rule]) -> list[str]:
-    """Return the names of the rules that cannot be judged for its network during the outage."""
+    """Return the names of the rules that cannot be evaluated for its network during the outage."""
     is_everywhere = source.network_id == INSTALLATION
     return [
         each.name
@@ -74,5 +74,5 @@ def inhibited_rules(source: SourceOutage, rules: Iterable[Rule]) -> list[str]:
 
 
 def inhibited_in_words(rules: Iterable[str]) -> str:
-    """Say which rules cannot be judged during an outage."""
-    return f"While this lasts, these rules cannot be judged: {', '.join(rules)}."
+    """Say which rules cannot be evaluated during an outage."""
+    return f"While this lasts, these rules cannot be evaluated: {', '.join(rules)}."

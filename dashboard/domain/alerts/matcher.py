@@ -212,7 +212,7 @@ def _pattern(about: MatchedProperty, text: str) -> str:
         raise InputError(f"{about} takes no pattern: write {about}= or {about}!=, and one value")
     if "*" not in text or not text.strip("* "):
         raise InputError(
-            f"{shorten(text)} is no pattern: write * for any text, such as {about}=~payroll*"
+            f"{shorten(text)} is not a pattern: write * for any text, such as {about}=~payroll*"
         )
     pattern = text.removeprefix("#") if about is MatchedProperty.TAG else text
     return _one_that(len(pattern) <= LONGEST_LABEL, pattern, f"{about}: it is too long")

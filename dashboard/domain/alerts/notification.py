@@ -212,7 +212,7 @@ class DigestTime(Struct, frozen=True):
         day = None if match is None else match["day"]
         if match is None or not (day is None or day in DAYS):
             raise InputError(
-                f"{shorten(text)} is no time of a digest: write daily 08:00 or weekly mon 08:00"
+                f"{shorten(text)} is not a digest time: write daily 08:00 or weekly mon 08:00"
             )
         weekday = None if day is None else DAYS.index(day)
         return cls(int(match["hour"]), int(match["minute"]), weekday)

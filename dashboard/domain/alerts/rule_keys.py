@@ -68,7 +68,7 @@ def _modules(written: object) -> tuple[str, ...]:
     for each in items(written):
         if not isinstance(each, str) or not _MODULE.fullmatch(each):
             raise InputError(
-                f"holds {shorten(str(each))}, no prover module: write letters, digits and _, "
+                f"holds {shorten(str(each))}, not a prover module: write letters, digits and _, "
                 "such as HUB"
             )
     return tuple(str(each).upper() for each in items(written))
@@ -97,7 +97,7 @@ def _tags(written: object) -> tuple[str, ...]:
         tag = str(each).removeprefix("#").lower()
         if tags_in(f"#{tag}") != {tag}:
             raise InputError(
-                f"holds {shorten(str(each))}, no tag: write letters, digits, - and _, as a "
+                f"holds {shorten(str(each))}, not a tag: write letters, digits, - and _, as a "
                 "transaction is tagged"
             )
         found.append(tag)

@@ -166,7 +166,7 @@ def _over_at(within: Sequence[datetime], measure: RateMeasure) -> datetime:
 def judged_steps(
     steps: Iterable[FeeSpread], rule: Rule, measure: FeeMeasure
 ) -> Iterator[JudgedValue]:
-    """Judge short steps of which only the lowest and the highest fee are kept.
+    """Evaluate short steps of which only the lowest and the highest fee are kept.
 
     With a pending period a step counts if all of its fees are beyond; without one, any will do.
     """

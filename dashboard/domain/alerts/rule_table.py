@@ -87,7 +87,7 @@ def read_rule(name: str, table: object, names: RuleNames = ANY_NAMES) -> Rule | 
 
 
 def _wrong_name(name: str) -> str:
-    return f"{'is no name of a rule' if name else 'has no name'}: {_NAMES}"
+    return f"{'is not the name of a rule' if name else 'has no name'}: {_NAMES}"
 
 
 def write_rule(rule: Rule) -> RuleTable:
@@ -183,7 +183,7 @@ def _check_scope(kind: RuleKind, table: Mapping[str, object]) -> Iterator[RuleRe
     if "keep_firing" in table and about.is_lasting and not about.is_measured:
         yield RuleRemark("keep_firing", _ELSEWHERE)
     if "networks" in table and not about.is_of_networks:
-        yield RuleRemark("networks", f"has no effect here: {kind} is about no network; remove it")
+        yield RuleRemark("networks", f"has no effect here: {kind} is not about networks; remove it")
 
 
 def _assembled(name: str, values: RuleTable) -> Rule:

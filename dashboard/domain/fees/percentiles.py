@@ -19,7 +19,7 @@ def nearest_rank(ascending: Sequence[int], percent: Fraction | int) -> Wei:
     ValueError if there are no values, or if the percentage is outside 0 to 100.
     """
     if not 0 <= percent <= 100:  # noqa: PLR2004 - the bounds of a percentage
-        raise ValueError(f"{percent} is no percentage: give 0 to 100")
+        raise ValueError(f"{percent} is not a percentage: give 0 to 100")
     if not ascending:
         raise ValueError("an empty window has no percentile")
     rank = -(-len(ascending) * percent // 100)

@@ -30,7 +30,7 @@ UNLIMITED: Final = 0.0
 KEY_PREFIX: Final = "lw_"
 """Prefix of keys that `linewatch keys` creates, so that scanners find leaked ones."""
 
-SECRET_PREFIX: Final = "lws_"  # noqa: S105 - a prefix is no secret
+SECRET_PREFIX: Final = "lws_"  # noqa: S105 - a prefix is not a secret
 """Prefix of their secrets."""
 
 _RATE: Final = re.compile(r"([1-9]\d{0,8})/(s|m|h)", re.ASCII)
@@ -262,7 +262,7 @@ class AuditEntry:
 
 
 class KeyLimits(Struct, frozen=True):
-    """The limits of one key; None is no limit, or for the rate, the installation's.
+    """The limits of one key; None means no limit, or for the rate, the installation's.
 
     `methods` lists what may be called: names without prefix, and gas operations.
     `requests_per_second` may be `UNLIMITED`. `burst`: how many calls may come at once.
@@ -293,7 +293,7 @@ def parse_rate(text: str) -> float:
     match = _RATE.fullmatch(text)
     if match is None:
         raise InputError(
-            f"{shorten(text)} is no rate: write a number and a unit, such as 50/s or 600/m, or none"
+            f"{shorten(text)} is not a rate: write a number and a unit, such as 50/s, or none"
         )
     return int(match[1]) / _SECONDS[match[2]]
 
@@ -325,7 +325,7 @@ class ApiKey(Struct, frozen=True):
     `network_ids` are the networks that the key may read; None is all of them. `methods` are the
     names without prefix and the gas operations that it may call; None is all of them. `may_report`:
     whether it may save rejections. `requests_per_second` and `burst` limit how often it may call;
-    None is no limit.
+    None means no limit.
     """
 
     name: str

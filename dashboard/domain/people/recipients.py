@@ -103,7 +103,7 @@ def _ascii_domain(domain: str) -> str:
     """Return a domain in ASCII; ValueError if it is not a domain."""
     shown = domain if domain.isascii() else idna.encode(domain, uts46=True).decode("ascii")
     if len(shown) > _LONGEST_DOMAIN or not _HOST.fullmatch(shown):
-        raise ValueError(f"{domain!a} is no domain")
+        raise ValueError(f"{domain!a} is not a domain")
     return shown
 
 

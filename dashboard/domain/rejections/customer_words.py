@@ -31,7 +31,7 @@ _IN_BLOCK: Final = (
     "Look the transaction up in a block explorer. If it is in a block there, it was accepted."
 )
 _NEVER_THERE: Final = (
-    "If it is in no block, it may never have reached the network. Send it again with the same "
+    "If it is not in a block, it may never have reached the network. Send it again with the same "
     "nonce, so that it cannot be carried out twice."
 )
 _IN_SPITE: Final = " The network ended its line limits on {}, so they should not be the reason."

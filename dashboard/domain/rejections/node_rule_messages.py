@@ -39,7 +39,7 @@ FAULT_OF_NODE: Final = (
     "The fault is the node's, not the transaction's: send the transaction through another node, or "
     "tell the operator."
 )
-"""What to do if a node cannot judge a transaction."""
+"""What to do if a node cannot check a transaction."""
 
 _LISTED: Final = (
     r"0x[0-9a-fA-F]{40} is blocked as appearing on the SDN or other legally prohibited list"

@@ -44,7 +44,7 @@ class HashRange(NamedTuple):
         match = _BEGINNING.fullmatch(text)
         if match is None:
             raise InputError(
-                f"{shorten(text)} is no beginning of a hash: give 0x and at least four "
+                f"{shorten(text)} is not the beginning of a hash: give 0x and at least four "
                 "hexadecimal digits"
             )
         return cls.beginning_with(match[1])._replace(end=bytes.fromhex(match[2] or ""))

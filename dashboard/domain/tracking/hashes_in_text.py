@@ -122,5 +122,5 @@ def _why_no_hash(text: str) -> str:
     if _PART.fullmatch(digits):
         return "is part of a hash, and no known transaction has it; give all 64 digits"
     if not re.fullmatch(r"[0-9a-fA-F]*", digits, re.ASCII):
-        return "holds a character that is no hexadecimal digit (0 to 9, a to f)"
+        return "holds a character that is not a hexadecimal digit (0 to 9, a to f)"
     return f"has {counted(len(digits), 'hexadecimal digit')}; a transaction hash has 64"

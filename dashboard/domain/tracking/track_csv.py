@@ -352,7 +352,7 @@ def _networks(text: str) -> tuple[tuple[NetworkId, ...], str]:
     """Parse chain ids, because two installations may name a network differently."""
     words = text.replace(",", " ").split()
     wrong = [each for each in words if not _CHAIN_ID.fullmatch(each)]
-    remark = f"its network “{visible(wrong[0], _QUOTED)}” is no chain id" if wrong else ""
+    remark = f"its network “{visible(wrong[0], _QUOTED)}” is not a chain id" if wrong else ""
     return (() if wrong else tuple(NetworkId(int(each)) for each in words)), remark
 
 

@@ -44,7 +44,7 @@ _COLUMNS: Final = {
 
 _BEGINNING: Final = re.compile(r"\s*(?:\{|\[\s*[{\]])")
 _EXAMPLE: Final = '{"txHash": "0x…", "label": "Case 17"}'
-_NO_OBJECT: Final = f"is no JSON object of texts: write such as {_EXAMPLE}"
+_NO_OBJECT: Final = f"is not a JSON object of texts: write such as {_EXAMPLE}"
 _TEXT: Final = r'"(?:[^"\\\n]|\\[^\n])*+"'
 _PLAIN: Final = r'[^"{}\[\]\\]'
 _VALUES: Final = rf"(?:{_PLAIN}|{_TEXT})*+"

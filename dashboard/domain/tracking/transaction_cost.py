@@ -70,9 +70,7 @@ def read_coin_price(text: object) -> CoinPrice:
     """Parse a price exactly: 3150.5 USD; InputError says what is expected."""
     match = _PRICE.fullmatch(text) if isinstance(text, str) else None
     if match is None:
-        msg = (
-            f"{shorten(str(text))} is no price of a coin; write an amount and a currency: 3150 USD"
-        )
+        msg = f"{shorten(str(text))} is not a price; write an amount and a currency: 3150 USD"
         raise InputError(msg)
     whole, decimals, currency = match.groups(default="")
     return CoinPrice(int(whole) * _MILLIONTHS + int(decimals.ljust(6, "0")), currency)

@@ -60,7 +60,7 @@ def read_attempt(text: str, now: datetime) -> datetime | str:
     if isinstance(moment, str):
         return moment
     if moment is None or is_far_off(moment):
-        return f"is no time; {_REMEDY}"
+        return f"is not a time; {_REMEDY}"
     return "lies in the future; give the time of the attempt" if moment > now else moment
 
 

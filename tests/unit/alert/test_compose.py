@@ -97,7 +97,7 @@ def test_messages_of_rejections_read_as_they_were_reviewed(golden: GoldenTexts) 
             a_notification(transition=a_transition(before=State.REJECTED)), SILENT
         ),
         "incident closed with its rule": in_context(closed, events=(by_ada,)),
-        "rules that cannot be judged": in_context(a_notification(), inhibited=("night", "dear")),
+        "rules that cannot be evaluated": in_context(a_notification(), inhibited=("night", "dear")),
     }
 
     golden.check("messages_of_rejections", {title: as_read(messages[title]) for title in messages})

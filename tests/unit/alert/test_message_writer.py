@@ -194,12 +194,12 @@ def test_message_of_a_silence_names_the_rules_that_cannot_be_judged(store: Store
         writer.write(a_notification(transition=each, rejection=None)) for each in (silent, over)
     ]
 
-    said = "While this lasts, these rules cannot be judged: busy, stale-fees."
+    said = "While this lasts, these rules cannot be evaluated: busy, stale-fees."
     assert [said in each.text for each in messages] == [True, False]
     assert said in messages[0].html
     let_a_node_stand_in(store, A_NETWORK)
     replaced = writer.write(a_notification(transition=silent, rejection=None))
-    assert "While this lasts, these rules cannot be judged: stale-fees." in replaced.text
+    assert "While this lasts, these rules cannot be evaluated: stale-fees." in replaced.text
 
 
 def let_a_node_stand_in(store: Store, network_id: NetworkId) -> None:

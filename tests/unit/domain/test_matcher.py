@@ -84,8 +84,8 @@ def test_matcher_is_read_as_people_write_it(text: str, matcher: Matcher) -> None
         ("colour=x", "is not a matcher"),
         ("tag=a!", "is not a tag"),
         ("tag=,", "is not a tag"),
-        ("label=~payroll", "is no pattern: write * for any text"),
-        ("label=~**", "is no pattern"),
+        ("label=~payroll", "is not a pattern: write * for any text"),
+        ("label=~**", "is not a pattern"),
         ("network=~Lin*", "network takes no pattern"),
         ("label=~" + "a" * 80 + "*", "it is too long"),
         ("module=", "has no value"),
@@ -93,7 +93,7 @@ def test_matcher_is_read_as_people_write_it(text: str, matcher: Matcher) -> None
         ("module=a b", "is not a prover module"),
         ("stage=MOON", "is not a stage (SEQUENCER, RPC, P2P, unknown)"),
         ("severity=high", "is not a severity (info, warning, critical)"),
-        ("sender=0x12", "is no address"),
+        ("sender=0x12", "is not a valid address"),
         ("cause=over_limit", "is not a cause (module_undefined)"),
         ("label=" + "x" * 81, "it is too long"),
         ("network=Moon", "is not a network of this installation: Devnet (424242), Linea (59144)"),
@@ -292,7 +292,7 @@ def test_rules_that_are_on_and_take_the_network_are_named() -> None:
     assert inhibited_rules(FEES, rules) == ["here"]
     assert inhibited_rules(FEES, DEFAULT_RULES) == ["busy", "stale-fees"]
     assert inhibited_rules(WORKER, rules) == ["here", "there", "disk"]
-    assert inhibited_in_words(["here", "there"]).endswith("cannot be judged: here, there.")
+    assert inhibited_in_words(["here", "there"]).endswith("cannot be evaluated: here, there.")
 
 
 def test_source_says_since_when_it_is_silent() -> None:

@@ -141,13 +141,13 @@ def test_hash_in_another_form_is_refused_with_the_remedy(text: str) -> None:
 
 
 def test_address_in_another_form_is_refused_with_the_remedy() -> None:
-    with pytest.raises(InputError, match="is no address: give 0x and 40 hexadecimal digits"):
+    with pytest.raises(InputError, match="is not a valid address: give 0x and 40 hex"):
         Address.parse(str(HASH))
 
 
 @pytest.mark.parametrize("length", [0, 31, 33])
 def test_hash_of_another_length_cannot_be_made(length: int) -> None:
-    with pytest.raises(InputError, match=f"{length} bytes are no transaction hash, which has 32"):
+    with pytest.raises(InputError, match=f"{length} bytes are not a valid transaction hash"):
         TxHash(bytes(length))
 
 

@@ -114,10 +114,10 @@ def test_line_with_such_a_field_and_several_hashes_is_not_tracked() -> None:
 @pytest.mark.parametrize(
     ("fields", "remark"),
     [
-        ("soon", "without a time, since “soon” is no time; write it as 2026-11-20T12:00:00Z"),
+        ("soon", "without a time, since “soon” is not a time; write it as 2026-11-20T12:00:00Z"),
         (
-            "3026-11-20 9:0",
-            "without a time, since “3026-11-20 9:0” is no time; write it as 2026-11-20T12:00:00Z",
+            "3026-11-2 9:0",
+            "without a time, since “3026-11-2 9:0” is not a time; write it as 2026-11-20T12:00:00Z",
         ),
         (f",{'x' * 81}", "its label has 81 characters, of which 80 are kept"),
         (f",,{'x' * 301}", "its note has 301 characters, of which 300 are kept"),
@@ -174,9 +174,9 @@ def test_date_and_time_of_day_in_two_columns_are_one_time(
     ("date", "time", "said"),
     [
         ("05/06/2026", "10:00", "“05/06/2026 10:00” has two meanings"),
-        ("2026-11-20 00:00", "10:00", "“2026-11-20 00:00 10:00” is no time"),
+        ("2026-11-20 00:00", "10:00", "“2026-11-20 00:00 10:00” is not a time"),
         ("2026-11-20", "", "“2026-11-20” has no time of day"),
-        ("", "10:00", "“10:00” is no time"),
+        ("", "10:00", "“10:00” is not a time"),
     ],
 )
 def test_date_and_time_that_make_no_one_time_are_told(date: str, time: str, said: str) -> None:
@@ -296,7 +296,7 @@ def test_what_cannot_be_used_of_a_line_is_named_and_the_rest_is_taken() -> None:
     assert first.remarks.label == "mine"
     assert first.remark == (
         "without its tags, since “a!b” is not a tag: write letters, digits, - and _, at most 40, "
-        "with blanks between tags; its network “linea” is no chain id"
+        "with blanks between tags; its network “linea” is not a chain id"
     )
     assert second.network_ids == ()
     assert second.remark == "without the network 7, which has no exclusion endpoint here"

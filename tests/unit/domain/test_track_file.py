@@ -83,7 +83,7 @@ def test_one_bad_object_costs_no_other_and_names_its_line() -> None:
     assert [each.line for each in listed.repeated] == [5]
     assert [each.line for each in listed.wrong] == [2, 3, 6]
     assert "write such as" in listed.wrong[0].why
-    assert "is no JSON object" in listed.wrong[1].why
+    assert "is not a JSON object" in listed.wrong[1].why
 
 
 @pytest.mark.parametrize("text", ["{" * 50_000, '{"a": ' + "[" * 1000, '{"a": ' + "9" * 5000 + "}"])
@@ -91,7 +91,7 @@ def test_what_nests_or_has_no_end_is_no_object(text: str) -> None:
     listed = read_track_file(text, A_MOMENT)
 
     assert [each.why for each in listed.wrong][:1] == [
-        'is no JSON object of texts: write such as {"txHash": "0x…", "label": "Case 17"}'
+        'is not a JSON object of texts: write such as {"txHash": "0x…", "label": "Case 17"}'
     ]
 
 
@@ -170,7 +170,7 @@ def test_repeated_hash_is_taken_once_and_counted() -> None:
         (f"{ONE}a", "has 65 hexadecimal digits; a transaction hash has 64"),
         ("0x1", "has 1 hexadecimal digit; a transaction hash has 64"),
         ("0x", "has 0 hexadecimal digits; a transaction hash has 64"),
-        (f"{ONE[:-1]}g", "holds a character that is no hexadecimal digit (0 to 9, a to f)"),
+        (f"{ONE[:-1]}g", "holds a character that is not a hexadecimal digit (0 to 9, a to f)"),
         ("0x12…ab", "is part of a hash, and no known transaction has it; give all 64 digits"),
         (ADDRESS, "is an address; give the transaction's hash, 0x and 64 hexadecimal digits"),
         ("my transaction", "holds no transaction hash"),

@@ -75,7 +75,7 @@ def test_hours_of_half_a_day_are_read(text: str, hour: int) -> None:
     ],
 )
 def test_attempt_that_is_no_time_is_refused_with_the_remedy(text: str) -> None:
-    with pytest.raises(InputError, match="is no time; write it as"):
+    with pytest.raises(InputError, match="is not a time; write it as"):
         parse_attempt(text, NOW)
 
 

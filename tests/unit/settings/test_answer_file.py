@@ -35,7 +35,7 @@ def test_file_changes_what_it_names_and_nothing_else() -> None:
         ("[customer]\ntext = '{x}'\n", "customer.text (in a.toml, line 2) names {x}"),
         ("[customer]\ntext = 7\n", "customer.text (in a.toml, line 2) is '7': write a text in"),
         ("[customer]\nrejcted = ''\n", "(in a.toml, line 2) means nothing: write one of text, r"),
-        ("[client]\n", "client (in a.toml, line 1) is no voice: write [customer] or [engineer]"),
+        ("[client]\n", "client (in a.toml, line 1) is not a voice: write [customer] or [engineer]"),
         ("customer = 1\n", "customer (in a.toml, line 1) is '1': write a table [customer]"),
         ("[customer\n", "a.toml is not valid TOML"),
         ("#" * (LONGEST_FILE + 1), "a.toml has 60,001 characters: write 60,000 at most"),

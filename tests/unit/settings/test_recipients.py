@@ -20,7 +20,7 @@ from tests.unit.settings.configuration_files import loaded, read
         ('[recipients."ops@example.org"]\ntime_zone = "Mars"', "is not a time zone"),
         ('[recipients."ops@example.org"]\nactive = ["always"]', "is not a weekly span"),
         ('[recipients."ops@example.org"]\nzone = "UTC"', "time_zone"),
-        ('[recipients."ops@example.org"]\ndigest = "noon"', "is no time of a digest"),
+        ('[recipients."ops@example.org"]\ndigest = "noon"', "is not a digest time"),
     ],
 )
 def test_recipient_that_cannot_be_read_is_a_mistake(tmp_path: Path, text: str, remedy: str) -> None:

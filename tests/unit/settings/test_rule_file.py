@@ -56,7 +56,7 @@ def test_every_mistake_is_named_with_its_line_and_remedy() -> None:
 
     assert [str(each) for each in found.mistakes] == [
         (
-            "title (in rules.toml, line 1) is no rule: write each as a table [rules.NAME], "
+            "title (in rules.toml, line 1) is not a rule: write each as a table [rules.NAME], "
             "such as [rules.title]"
         ),
         (
@@ -68,7 +68,7 @@ def test_every_mistake_is_named_with_its_line_and_remedy() -> None:
             "address, or a name in [channels]; there are none"
         ),
         (
-            "rules.Busy (in rules.toml, line 11) is no name of a rule: write small letters, "
+            "rules.Busy (in rules.toml, line 11) is not the name of a rule: write small letters, "
             "digits, - and _, at most 64, such as night-shift"
         ),
         (

@@ -89,7 +89,7 @@ def test_first_digits_of_a_hash_stand_for_all_hashes_that_begin_so() -> None:
         ([{"txHash": "abc"}], "filter.txHash: 'abc' is not 0x and 1 to 64 hexadecimal digits"),
         ([{"txHash": f"{HASH}0"}], "filter.txHash"),
         ([{"from": 7}], "filter.from: should be a text"),
-        ([{"from": "0x7"}], "filter.from: '0x7' is no address"),
+        ([{"from": "0x7"}], "filter.from: '0x7' is not a valid address"),
         ([{"txRejectionStage": "rpc"}], "'rpc' is none of SEQUENCER, RPC, P2P, unknown"),
         ([{"txRejectionStage": ["RPC"]}], "is none of SEQUENCER, RPC, P2P, unknown"),
         (
@@ -131,7 +131,7 @@ def test_versions_are_asked_by_one_whole_hash() -> None:
     [
         (UNSET, "Missing [txHash] from the given request params"),
         ([None], "Missing [txHash] from the given request params"),
-        (["0xab"], "txHash: '0xab' is no transaction hash"),
+        (["0xab"], "txHash: '0xab' is not a valid transaction hash"),
         ([7], "txHash: should be a text"),
     ],
 )

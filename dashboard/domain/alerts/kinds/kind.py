@@ -86,7 +86,7 @@ class Figure(Struct, frozen=True):
 
 
 class Judged(Struct, frozen=True):
-    """The states of a subject that a kind judges, and what a message says when trouble is over.
+    """The states of a subject that a kind evaluates, and what a message says when trouble is over.
 
     `over` may contain {network}, and {what} for the value that tells the subject apart.
     """
@@ -173,8 +173,8 @@ class Kind(Struct, frozen=True, kw_only=True):
     title: the title of its incidents, with {network} or {where}; if each change is counted, the
         title for one and for several.
     when: when such a rule reports; if there is a measure, its own `when` says it with figures.
-    subjects: what is judged. A kind without subjects is about transactions.
-    rests_on: while one of these does not answer, nobody can judge the kind.
+    subjects: what is evaluated. A kind without subjects is about transactions.
+    rests_on: while one of these does not answer, the kind cannot be evaluated.
     is_of_rejections: modules, stages, senders, labels and tags can narrow it.
     is_lasting: what it is about lasts and ends, so that it can be pending.
     is_of_networks: it is about networks; otherwise about the installation itself.
