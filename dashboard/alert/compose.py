@@ -54,7 +54,7 @@ NetworkNames: TypeAlias = Mapping[NetworkId, NetworkName]
 
 
 def name_in(networks: NetworkNames, network_id: NetworkId, installation: str = "") -> NetworkName:
-    """Return the name of a network in messages, configured or not; `installation` if it is none."""
+    """Return the name of a network in messages, configured or not; `installation` without one."""
     unknown = installation if network_id == INSTALLATION else unnamed_network(network_id)
     return networks.get(network_id, NetworkName(unknown))
 
@@ -154,7 +154,7 @@ class MessageContext(Struct, frozen=True):
     """What the store knows of a change, and of the fees around a network that became busy.
 
     `events` are what people did, if the notification is about that. `inhibited` are the names of
-    rules that cannot be judged meanwhile.
+    rules that cannot be evaluated meanwhile.
     """
 
     change: NotifiedChange

@@ -61,7 +61,7 @@ def _in_all(grounds: DigestGrounds) -> str:
 
 
 def _incidents(grounds: DigestGrounds) -> str:
-    """Say how many incidents opened, and what state those are in that were open at the end."""
+    """Say how many incidents opened, and the states of those open at the end."""
     is_ = "is" if grounds.open == 1 else "are"
     if not grounds.open:
         left = "none is open"

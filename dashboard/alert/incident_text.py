@@ -111,7 +111,7 @@ class BusyText(Struct, frozen=True):
     """What a message says about a high fee; what is not known is empty.
 
     `levels` are rows of level, priority fee and max fee. `chart` is a PNG, and `chart_says` the
-    same in words. How long each level waits is set by hand upstream, so it is no advice.
+    same in words. How long each level waits is set by hand upstream, so it is left out.
     """
 
     levels: tuple[tuple[str, str, str], ...] = ()

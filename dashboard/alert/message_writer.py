@@ -195,14 +195,14 @@ class MessageWriter:
 
 
 def _known(connection: Connection, changes: Sequence[NotifiedChange]) -> list[NotifiedChange]:
-    """Return the changes with what is behind them, except for the records before."""
+    """Return the changes with what messages say of them, except for the records before."""
     return with_statements(connection, with_ends(connection, with_labels(connection, changes)))
 
 
 def _inhibited(
     connection: Connection, notification: Notification, change: NotifiedChange
 ) -> tuple[str, ...]:
-    """Return the rules that cannot be judged while the reported condition lasts."""
+    """Return the rules that cannot be evaluated while the reported condition lasts."""
     transition, subject = change.transition, change.transition.subject
     is_over = change.ended is not None or not transition.after.is_open
     if subject.kind not in SOURCES or is_over:

@@ -145,7 +145,7 @@ class Notifier:
         self._latest.note(obstacles, now)
 
     def _release_early(self, holder_token: int, now: datetime) -> None:
-        """Release what is held no longer, a few at once: a storm holds ten thousand."""
+        """Release what nothing holds any more, a few at once: a storm holds ten thousand."""
         after: UUID | None = None
         while True:
             with _writing(self.store, holder_token) as connection:
@@ -163,7 +163,7 @@ class Notifier:
         return IncidentClock(now, rules, silences, directory, self.domain, sources)
 
     def _check_recipients(self, holder_token: int) -> None:
-        """Send what is open to the newly verified; drop what is for those who must get nothing."""
+        """Send open changes to the newly verified; drop messages to people who must get nothing."""
         with self.store.read() as connection:
             directory = read_directory(connection, self.configured)
             verified = [

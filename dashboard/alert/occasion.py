@@ -226,7 +226,7 @@ def _of_change(notification: Notification, zone: tzinfo) -> Occasion:
 
 
 def _delays(notification: Notification, zone: tzinfo) -> tuple[str, ...]:
-    """Say why a message comes later than what it is about."""
+    """Say why a message comes later than its change."""
     said = []
     release_at = notification.release_at
     if notification.held_for and release_at is not None:

@@ -231,7 +231,7 @@ def _reason_rows(
 def _changed(change: NotifiedChange, context: RejectionContext) -> tuple[tuple[str, str, str], ...]:
     """Return the fields that differ from the record before: label, old and new.
 
-    A limit that only one of the records names is no change.
+    A limit that only one of the records names does not count as a change.
     """
     if not change.is_changed_record or change.previous is None or change.rejection is None:
         return ()

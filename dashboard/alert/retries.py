@@ -26,7 +26,7 @@ class RetryRule(Struct, frozen=True):
     If nothing can be delivered to a recipient, one message is tried, at least every
     `longest_pause`. A notification is dead when it was tried for `patience`, but never before
     `fewest_attempts` of its own: neither a clock that jumps ahead by a week nor a server that is
-    silent for as long may end what was hardly tried.
+    silent for as long may end a notification that was hardly tried.
     """
 
     first_wait: timedelta = timedelta(seconds=15)

@@ -51,11 +51,11 @@ def service_scheme(url: Secret) -> str:
     """Return the scheme of a service; InputError, which does not show the address, if unknown."""
     match = _SCHEME.fullmatch(url.reveal())
     if match is None:
-        raise InputError("is no address of Apprise: write it as slack://… or pagerduty://…")
+        raise InputError("is not an Apprise address: write it as slack://… or pagerduty://…")
     scheme = match[1]
     if {scheme, scheme.removesuffix("s")} & (_GENERIC | _LOCAL):
         raise InputError(
-            f"begins with {scheme}://, which is no chat or paging service: take kind webhook, "
+            f"begins with {scheme}://, which is not a chat or paging service: take kind webhook, "
             "or mail"
         )
     return scheme

@@ -275,9 +275,9 @@ class _TooMuchSaid(OSError):
 
 
 class _WholeLines(io.BufferedReader):
-    """Reads what a server says; a line that is cut off is no answer, whatever it begins with.
+    """Reads what a server says; a line that is cut off never counts as an answer.
 
-    smtplib accepts one: a message would count as sent that the server never accepted.
+    smtplib accepts one, and a message that the server never accepted would count as sent.
     """
 
     left = _LARGEST_ANSWER

@@ -24,7 +24,7 @@ from dashboard.domain.quantity import Clock
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
 
-SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - what each secret begins with, and no secret
+SECRET_PREFIX: Final = "whsec_"  # noqa: S105 - a prefix is not a secret
 LARGEST_PART: Final = 64 * 1024
 """Bytes of changes in one request: with the text it stays below 100 kB, which all usual receivers
 accept, while a whole digest may have several megabytes."""
@@ -43,7 +43,7 @@ def parse_signing_secret(secret: Secret) -> bytes:
         key = b""
     if not text.startswith(SECRET_PREFIX) or not _SHORTEST <= len(key) <= _LONGEST:
         raise InputError(
-            f"is no secret of a webhook: write {SECRET_PREFIX} and {_SHORTEST} to {_LONGEST} "
+            f"is not a webhook secret: write {SECRET_PREFIX} and {_SHORTEST} to {_LONGEST} "
             "random bytes in base64"
         )
     return key

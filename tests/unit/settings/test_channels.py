@@ -137,5 +137,5 @@ def test_chat_service_that_is_none_is_a_mistake(tmp_path: Path) -> None:
 
     [mistake] = read(tmp_path, text).mistakes()
 
-    assert "which is no chat or paging service" in str(mistake)
+    assert "which is not a chat or paging service" in str(mistake)
     assert "canary" not in str(mistake)
