@@ -207,7 +207,7 @@ def _texts_of_script(path: str, text: str) -> Iterator[VisibleText]:
 
 
 def _texts_of_settings(file: Path) -> Iterator[VisibleText]:
-    """Read what a file of settings says beside its values; lines that go on are joined."""
+    """Read what a settings file says beside its values; lines that go on are joined."""
     path, said, begun = file.relative_to(ROOT).as_posix(), "", 0
     for number, line in enumerate([*file.read_text(encoding="utf-8").splitlines(), ""], start=1):
         before, mark, remark = line.partition("#")

@@ -122,7 +122,7 @@ class ChosenSettings(ApplicationSubject):
         is_elsewhere = any(name in wanted and wanted[name] != before.get(name) for name in LOGIN)
         if is_elsewhere and "mail.username" in {*wanted, *before}:
             wanted |= {PASSWORD: None} if PASSWORD in before else {}
-            left.append(f"{PASSWORD} is in no file: choose it on the page Settings")
+            left.append(f"{PASSWORD} is never in a file: choose it on the page Settings")
         if wanted:
             self.change(wanted, by)
         return left
@@ -158,7 +158,7 @@ class ChosenSettings(ApplicationSubject):
     def _choosing(self) -> Choosing:
         choosing = self._context.settings.choosing
         if choosing is None:
-            raise InputError("no settings can be chosen here: change the file of settings")
+            raise InputError("no settings can be chosen here: change the settings file")
         return choosing
 
 
@@ -184,7 +184,7 @@ def _read(name: str, value: object) -> ChosenValue | None:
     """Read a value of a file, whose type is checked later; InputError if it cannot be a setting."""
     is_list = isinstance(value, list) and all(isinstance(each, str) for each in value)
     if name == PASSWORD:
-        raise InputError(f"{name} belongs in no file: choose it on the page Settings")
+        raise InputError(f"{name} does not belong in a file: choose it on the page Settings")
     if isinstance(value, bool) or not (is_list or isinstance(value, str | int)):
         raise InputError(f"{name} is neither a text nor a number nor a list of texts: write one")
     return value  # type: ignore[return-value]  # as was just found

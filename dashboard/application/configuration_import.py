@@ -183,7 +183,7 @@ class _Taking(Struct):
         self._compare_settings(wanted.get("settings", {}))
         known = self.before.keys()
         self.mistakes += [
-            f"{visible(each, 80)} is no section: choose one of {', '.join(known)}"
+            f"{visible(each, 80)} is not a section: choose one of {', '.join(known)}"
             for each in wanted.keys() - known
         ]
         if self.mistakes:
@@ -318,7 +318,7 @@ def _wrong_keys(table: Table, kind: type[Struct]) -> Iterator[str]:
     known = {each.name: each for each in msgspec.structs.fields(kind)}
     for key, value in table.items():
         if key not in known:
-            yield f".{visible(key, 80)} is no key: choose one of {', '.join(known)}"
+            yield f".{visible(key, 80)} is not a key: choose one of {', '.join(known)}"
             continue
         try:
             read = msgspec.convert(value, known[key].type, strict=True)
@@ -337,9 +337,9 @@ def _read(text: str) -> Document:
     try:
         found = read_toml(text)
     except ValueError as error:
-        raise WrongConfiguration([f"it is no TOML: {error}"]) from None
+        raise WrongConfiguration([f"it is not TOML: {error}"]) from None
     wrong = [
-        f"{visible(name, 80)} is no table of tables: write [{section}.NAME]"
+        f"{visible(name, 80)} is not a table of tables: write [{section}.NAME]"
         for section, tables in found.items()
         for name, table in (tables.items() if isinstance(tables, dict) else [(section, None)])
         if not isinstance(table, dict)

@@ -32,7 +32,7 @@ class Format(StrEnum):
 def export_request(
     kind: str, since: datetime | None, until: datetime | None, network_id: NetworkId | None
 ) -> ExportRequest:
-    """Return what to export of one kind; None is no limit, and both times are included."""
+    """Return what to export of one kind; None means no limit, and both times are included."""
     return ExportRequest(ExportKind(kind), since, until, network_id)
 
 
@@ -72,7 +72,7 @@ def refuse_target(path: Path, *, replaces: bool) -> None:
     if not path.parent.is_dir():
         raise InputError(f"the folder {path.parent} does not exist: make it, or choose another")
     if path.exists() and not path.is_file():
-        raise InputError(f"{path} is no plain file: name one, or - for standard output")
+        raise InputError(f"{path} is not a plain file: name one, or - for standard output")
     if is_of_database(path):
         raise InputError(f"{path} belongs to the database beside it: choose another name")
     if path.exists() and not replaces:

@@ -43,7 +43,7 @@ class FailingSource(Struct, frozen=True):
 def failing_sources(
     profile: NetworkProfile, failures: Iterable[StandingFailure], fees_answered_at: datetime | None
 ) -> list[FailingSource]:
-    """Return the sources that fail, as alerts judge them: first those that are down, and longest.
+    """Return the sources that fail, as alerts decide: first those that are down, then the longest.
 
     A gas API or node that answers for fees is down only if it has not answered `suggestedGasFees`,
     nor anything else about fees (last at `fees_answered_at`), since that failed.
@@ -82,7 +82,7 @@ def failing_of_health(health: NetworkHealth) -> list[FailingSource]:
 
 
 def failing_in_words(network: str, failing: Iterable[FailingSource], now: datetime) -> str:
-    """Say what comes first of what fails, and what else has been down for as long, as shown."""
+    """Name the first of the failing sources, and others shown as down for as long."""
     first, *others = failing
     lasted = span(now - first.since)
     if first.is_partial:

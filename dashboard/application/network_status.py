@@ -323,7 +323,7 @@ def _judged_activity(
 def _unjudged_activity(
     figures: NetworkFigures, base_fee: Wei, now: datetime
 ) -> tuple[Activity, str]:
-    """Say why busyness cannot be judged now; until it can, a busy network stays busy."""
+    """Say why busyness cannot be evaluated now; until it can, a busy network stays busy."""
     if figures.has_flat_fee:
         activity = Activity.FLAT_FEE
         why = f"{_flat_fee(base_fee)}. Priority fees decide instead, but too few have been seen."

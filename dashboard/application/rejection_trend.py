@@ -39,7 +39,7 @@ class Trend(StrEnum):
 
 
 def trend_of(compared: Compared) -> Trend:
-    """Conclude the trend from two counts; a difference that chance explains is none.
+    """Conclude the trend from two counts; a difference that chance explains does not count.
 
     By chance, counts of rare, independent events differ by at most twice the root of their sum in
     about 95 of 100 cases.

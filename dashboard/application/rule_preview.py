@@ -142,7 +142,7 @@ def _of_fees(
     between: tuple[datetime, datetime],
     networks: Mapping[NetworkId, timedelta],
 ) -> Iterator[Firing]:
-    """Judge every stored fee as the rule does, and before the first one roll-ups by minute."""
+    """Evaluate every stored fee as the rule does; before the first one, roll-ups by minute."""
     since, until = between
     for network_id in rule.scope.networks or networks:
         key = SeriesKey(network_id, SERIES[limit.signal])

@@ -326,7 +326,7 @@ def _without_effect(rule: Rule) -> RuleState:
 
 
 def _without_data(source: SourceOutage) -> RuleState:
-    return RuleState(IncidentState.NO_DATA, f"Not judged: {source}.")
+    return RuleState(IncidentState.NO_DATA, f"Not evaluated: {source}.")
 
 
 def _concerns(subject: Subject, rule: Rule) -> bool:

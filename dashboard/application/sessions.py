@@ -134,9 +134,9 @@ class Sessions(ApplicationSubject):
         known = self.sessions()
         found = [each for each in known if text and str(each.session_id).startswith(text.lower())]
         if not found:
-            raise NotFound(f"{shorten(text)} begins no session: take its id from the list of them")
+            raise NotFound(f"no session begins with {shorten(text)}: take its id from the list")
         if len(found) > 1:
-            raise InputError(f"{shorten(text)} begins several sessions: give more of the id")
+            raise InputError(f"several sessions begin with {shorten(text)}: give more of the id")
         return found[0]
 
     def end_session(self, session_id: UUID, by: Actor) -> None:

@@ -320,7 +320,7 @@ def read_networks(
 
 
 def _unless_ended(operation: OperationHealth, limits: LineLimits, now: datetime) -> OperationHealth:
-    """Return the operation as it is after line limits ended: no answer is no failure then."""
+    """Return the operation as it is after line limits ended, when it need not answer."""
     ended_at = limits.ended_at(now)
     if ended_at is None or operation.operation is not Operation.EXCLUSION_STATUS:
         return operation

@@ -29,7 +29,7 @@ from dashboard.store.access.tokens import (
 )
 from dashboard.store.engine.connection import Connection
 
-TOKEN_PREFIX: Final = "lwt_"  # noqa: S105 - a prefix is no secret
+TOKEN_PREFIX: Final = "lwt_"  # noqa: S105 - a prefix is not a secret
 """Prefix of tokens, so that scanners find leaked ones."""
 
 SUBJECTS: Final = frozenset(

@@ -81,7 +81,7 @@ def refuse_wrong_choice(settings: Settings, before: Chosen, after: Chosen) -> No
             hint = not_a_setting(name, known).partition("; ")[2]
             raise InputError(
                 f"the setting {named([name])} is not changed on the page Settings: "
-                f"{hint or 'write it into the file of settings'}"
+                f"{hint or 'write it into the settings file'}"
             )
     _, mistakes = with_chosen(settings, after)
     if mistakes:

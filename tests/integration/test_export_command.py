@@ -98,7 +98,7 @@ def test_standard_output_takes_csv(installation: Installation) -> None:
         (("fees", "--to", "-", "--format", "parquet"), "Parquet cannot be streamed"),
         (("fees", "--to", "/nowhere/x.csv"), "the folder /nowhere does not exist"),
         (("fees", "--to", "/"), "/ is a folder: name a file in it"),
-        (("fees", "--to", "/dev/null"), "/dev/null is no plain file: name one"),
+        (("fees", "--to", "/dev/null"), "/dev/null is not a plain file: name one"),
         (("audit", "--to", "-", "--network", "devnet"), "audit belong to no network"),
         (("fees", "--to", "-", "--since", "1h", "--until", "2h"), "let it begin earlier"),
     ],

@@ -135,7 +135,7 @@ def _refuse_what_is_no_file(path: Path) -> None:
             f"The backup {path} cannot be read ({error.strerror}): check that this user may read it"
         ) from error
     if size == 0:
-        raise StoreError(f"{path} is empty and so is no backup: take an older one")
+        raise StoreError(f"{path} is empty, so it is not a backup: take an older one")
     log = path.with_name(f"{path.name}-wal")
     if log.exists() and log.stat().st_size:
         raise StoreError(

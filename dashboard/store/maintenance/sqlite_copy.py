@@ -18,7 +18,7 @@ from dashboard.store.engine.sqlite import SqliteFile, connect_to_read
 def finished_as(path: Path, *, overwrites: bool = False) -> Iterator[Path]:
     """Yield the path of a new, empty file beside `path`; it gets that name if all goes well."""
     if path.exists() and not path.is_file():
-        raise InputError(f"{path} is no plain file: name another one")
+        raise InputError(f"{path} is not a plain file: name another one")
     if is_of_database(path):
         raise InputError(f"{path} belongs to the database beside it: name another file")
     if not overwrites and path.exists():

@@ -179,18 +179,18 @@ attempted_at = "0001-01-01T00:00:00+14:00"
 """
 NAMED = (
     r"rules\.night\.severity",
-    r"rules\.Bad Name is no name",
+    r"rules\.Bad Name is not the name",
     r"silences\.first: a silence is named by its id",
     r"recipients\.ada: .*hourly",
     r"tracked\.0x12: ",
     r"people\.Grace\.role: ",
-    r"people\.Grace\.rank is no key: choose one of role",
+    r"people\.Grace\.rank is not a key: choose one of role",
     r"people\.Linus lacks role: add it",
     r"filters\.mine: write each value as a text",
     r"nobody",
     r"senders\.0x34: ",
     r"tracked\.0x56\.attempted_at is not a usable date",
-    r"moon is no section: choose one of rules, ",
+    r"moon is not a section: choose one of rules, ",
 )
 
 
@@ -215,8 +215,8 @@ def test_wrong_file_is_refused_as_a_whole_with_every_mistake(tmp_path: Path) -> 
     [
         ("= 1", "it is no TOML"),
         ("[" * 5_000, "it is no TOML"),
-        ("rules = 1", "rules is no table of tables"),
-        ("[rules]\nx = 1", "x is no table of tables"),
+        ("rules = 1", "rules is not a table of tables"),
+        ("[rules]\nx = 1", "x is not a table of tables"),
     ],
 )
 def test_text_of_another_form_is_refused(tmp_path: Path, text: str, says: str) -> None:

@@ -103,7 +103,7 @@ def test_state_says_why() -> None:
     assert [each.why for each in states] == [
         "2 open incidents.",
         "Pending since 2026-11-20 12:00:00 UTC.",
-        "Not judged: the fee source has been down since 2026-11-20 12:00:00 UTC.",
+        "Not evaluated: the fee source has been down since 2026-11-20 12:00:00 UTC.",
     ]
 
 

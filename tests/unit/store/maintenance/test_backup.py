@@ -111,7 +111,7 @@ def test_backup_never_takes_the_place_of_what_sqlite_keeps_beside_a_store(
 def test_backup_never_takes_the_place_of_a_device(store: Store, tmp_path: Path) -> None:
     (tmp_path / "device").symlink_to("/dev/null")
 
-    with pytest.raises(InputError, match="device is no plain file: name another one"):
+    with pytest.raises(InputError, match="device is not a plain file: name another one"):
         back_up(store, tmp_path / "device", overwrites=True)
 
     assert (tmp_path / "device").is_symlink()
@@ -150,7 +150,7 @@ def test_backup_into_a_folder_that_is_missing_names_the_remedy(
 @pytest.mark.parametrize(
     ("content_of_file", "complaint"),
     [
-        (b"", "is empty and so is no backup"),
+        (b"", "is empty, so it is not a backup"),
         (b"Dear diary, " * 1000, "is damaged .* take another one"),
     ],
 )
