@@ -94,7 +94,7 @@ def alerts(  # noqa: PLR0913 - one for each option
 ) -> None:
     """List present conditions and notifications, or act on incidents by a command below.
 
-    First what holds of networks now, then each notification with recipient, time and the answer
+    First the conditions that hold now, then each notification with recipient, time and the answer
     of the channel, the latest first. With --exit-code the status is 3 if there are notifications,
     so that --state dead --exit-code watches the mail. With --tx and a whole hash it also says who
     was not notified of it, and why.

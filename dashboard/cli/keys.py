@@ -53,7 +53,7 @@ def _changes(given: Mapping[str, Any], profiles: tuple[NetworkProfile, ...]) -> 
 def _method(text: str) -> str:
     if text not in (_ALL, *METHODS):
         known = ", ".join(METHODS)
-        raise InputError(f"{shorten(text)} is no method: choose from {known}, or {_ALL}")
+        raise InputError(f"{shorten(text)} is not a method: choose from {known}, or {_ALL}")
     return text
 
 
@@ -66,7 +66,7 @@ def _burst(text: str) -> int | str:
         return text
     if not (text.isascii() and text.isdecimal() and 0 < len(text) < _DIGITS and int(text)):
         raise InputError(
-            f"{shorten(text)} is no burst: write how many calls may come at once, such as 100, "
+            f"{shorten(text)} is not a burst: write how many calls may come at once, such as 100, "
             f"or {_DEFAULT}"
         )
     return int(text)

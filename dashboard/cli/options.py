@@ -93,7 +93,7 @@ def _moment(text: str, counted: Callable[[timedelta], datetime], form: str) -> d
 
 
 def written_moment(text: str) -> datetime | None:
-    """Read a moment as people write it, in UTC if it names no zone; None if it is none."""
+    """Read a moment as people write it, in UTC if it names no zone; None if it cannot be read."""
     for candidate in (text, f"{text}Z"):
         try:
             found = parse_timestamp(candidate.replace(" ", "T", 1))
@@ -119,7 +119,7 @@ def prover_module(text: str) -> str:
     """Read the name of a prover module, in either case; InputError if it cannot be one."""
     if not _MODULE.fullmatch(text):
         raise InputError(
-            f"{shorten(text)} is no prover module: write letters, digits and _, such as HUB"
+            f"{shorten(text)} is not a prover module: write letters, digits and _, such as HUB"
         )
     return text.upper()
 

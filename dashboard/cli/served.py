@@ -54,7 +54,7 @@ def _status(arguments: tuple[str, ...], served: Served) -> int:
     with click.Context(linewatch, obj=served):
         try:
             if arguments[0] not in linewatch.lazy:
-                raise InputError("the first word names no command: see `linewatch --help`")
+                raise InputError("the first word is not a command: see `linewatch --help`")
             ended = linewatch.main(
                 list(arguments),
                 "linewatch",

@@ -67,7 +67,7 @@ def join(*, force: bool) -> None:
 
 @click.command()
 @click.argument("file", type=_FILE)
-@click.option("--force", is_flag=True, help="Replace FILE where it exists.")
+@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @click.option(
     "--keep",
     type=click.IntRange(1),
@@ -173,7 +173,7 @@ _MOST_YEARS = 10
     "--into",
     "folder",
     type=click.Path(path_type=Path),
-    help="State folder to fill instead of LINEWATCH_HOME; needed where that holds real data.",
+    help="State folder to fill instead of LINEWATCH_HOME; needed if that holds real data.",
 )
 @click.option(
     "--days",

@@ -111,12 +111,12 @@ def notice(status: int, title: str, text: str, *more: str) -> HTMLResponse:
 
 
 def starting_page() -> HTMLResponse:
-    """Return the page for while nothing can be asked yet."""
+    """Return the page shown until the pages can be."""
     return notice(503, "Linewatch is starting", "Try again in a moment.")
 
 
 def store_trouble(title: str) -> HTMLResponse:
-    """Return the page for while the store fails."""
+    """Return the page shown while the store fails."""
     return notice(503, title, "The store cannot be used now. Try again in a moment.")
 
 

@@ -193,7 +193,7 @@ def parse_timestamp(text: str) -> datetime:
     try:
         moment = datetime.fromisoformat(text.upper()).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        raise WireError(f"{shorten(text)} is no moment that exists: {error}") from error
+        raise WireError(f"{shorten(text)} is not a time that exists: {error}") from error
     return moment.replace(microsecond=moment.microsecond // 1000 * 1000)
 
 

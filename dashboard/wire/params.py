@@ -137,7 +137,7 @@ def method_mistake(methods: Collection[str] | None, *, may_report: bool) -> str 
     for each in methods:
         if each not in METHODS:
             known = ", ".join(METHODS)
-            return f"holds {shorten(each)}, which is no method: choose from {known}"
+            return f"holds {shorten(each)}, which is not a method: choose from {known}"
     if may_report and SAVE_REJECTED not in methods:
         return f"leaves out {SAVE_REJECTED}, yet the key may report: add it, or forbid reporting"
     if not may_report and SAVE_REJECTED in methods:

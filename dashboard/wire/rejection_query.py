@@ -306,9 +306,9 @@ def encode_cursor(place: int, installation: UUID) -> str:
 def decode_cursor(value: object, installation: UUID) -> int:
     """Decode a position; WireError for a text that this installation did not give out."""
     if not isinstance(value, str) or not _TEXT.fullmatch(value):
-        raise WireError(f"{shorten(str(value))} is no cursor: give one that an answer contained")
+        raise WireError(f"{shorten(str(value))} is not a cursor: give one that an answer contained")
     raw = urlsafe_b64decode(value)
     place = int.from_bytes(raw[_OWNER:], "big")
     if raw[:_OWNER] != installation.bytes[:_OWNER] or place > _LARGEST_PLACE:
-        raise WireError(f"{value} is no cursor of this installation: begin without one")
+        raise WireError(f"{value} is not a cursor of this installation: begin without one")
     return place

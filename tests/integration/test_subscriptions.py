@@ -162,7 +162,7 @@ def test_ended_subscription_is_silent_and_makes_room(
     [
         (["blocks"], "topic: 'blocks' is not rejections"),
         (["rejections", {"modul": "HUB"}], "Unknown key 'modul' in filter"),
-        (["rejections", {}, "nowhere"], "cursor: 'nowhere' is no cursor"),
+        (["rejections", {}, "nowhere"], "cursor: 'nowhere' is not a cursor"),
     ],
 )
 def test_subscription_that_cannot_be_read_is_refused(

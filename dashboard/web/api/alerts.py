@@ -68,7 +68,7 @@ def incident(asked: Asked) -> Reply:
     ask = asked.application.incidents
     story = ask.story(_incident_id(asked))
     if story is None:
-        raise NotFound("there is no such incident")
+        raise NotFound("no such incident is stored")
     return Reply(incident_listing(ask.title_of).form(story))
 
 

@@ -65,7 +65,7 @@ class Fields(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only
     """Fields of a body or a query; any other field is refused."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a moment so extreme that it may be no date elsewhere."""
+        """Raise ValueError for a moment so extreme that other programs may refuse it."""
         names = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
         for field_name, name in names:
             value = getattr(self, field_name)

@@ -16,7 +16,7 @@ _REFUSALS: Final = {
     "400": "It cannot be parsed.",
     "401": "No valid token was sent.",
     "403": "The token or its role does not allow this.",
-    "404": "There is no such thing.",
+    "404": "It does not exist.",
     "409": "The same request is under way.",
     "412": "Somebody else changed it.",
     "413": "The body is too large.",

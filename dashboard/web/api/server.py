@@ -94,7 +94,7 @@ class ManagementApi:
         self._limiter = CapacityLimiter(_MOST_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a request for the API; a WebSocket is none."""
+        """Answer a request for the API; a WebSocket is passed on."""
         path = scope.get("path", "")
         if scope["type"] != "http" or not (path == PREFIX or path.startswith(f"{PREFIX}/")):
             await self._app(scope, receive, send)
@@ -249,7 +249,7 @@ def _read_body(body: bytearray, endpoint: Endpoint, request: Request) -> Any:  #
             if half is None
             else f"{half[0].decode()} is one half of a surrogate pair: send both halves"
         )
-        raise Problem(HTTPStatus.BAD_REQUEST, f"the body is no JSON: {why}") from None
+        raise Problem(HTTPStatus.BAD_REQUEST, f"the body is not JSON: {why}") from None
     return _read(form, endpoint.body, "the body", strict=True)
 
 

@@ -60,7 +60,7 @@ def test_methods_that_fit_are_taken(methods: set[str] | None, may_report: bool) 
     ("methods", "may_report", "said"),
     [
         (set(), False, "is empty"),
-        ({"eth_call"}, False, "holds 'eth_call', which is no method: choose from "),
+        ({"eth_call"}, False, "holds 'eth_call', which is not a method: choose from "),
         ({"linea_getTransactionExclusionStatusV1"}, False, GET_STATUS),
         ({GET_STATUS}, True, f"leaves out {SAVE_REJECTED}"),
         ({SAVE_REJECTED}, False, f"holds {SAVE_REJECTED}, yet the key may not report"),

@@ -135,15 +135,15 @@ def test_cursor_is_read_back_by_its_installation_only() -> None:
     cursor = encode_cursor(2**40, INSTALLATION)
 
     assert decode_cursor(cursor, INSTALLATION) == 2**40
-    with pytest.raises(WireError, match="is no cursor of this installation"):
+    with pytest.raises(WireError, match="is not a cursor of this installation"):
         decode_cursor(cursor, an_id(7))
-    with pytest.raises(WireError, match="is no cursor of this installation"):
+    with pytest.raises(WireError, match="is not a cursor of this installation"):
         decode_cursor(encode_cursor(1, an_id(7)), INSTALLATION)
 
 
 @pytest.mark.parametrize("value", ["", "abc", 7, "!" * 16, "_" * 17])
 def test_text_that_is_no_cursor_is_refused(value: object) -> None:
-    with pytest.raises(WireError, match="is no cursor: give one that an answer contained"):
+    with pytest.raises(WireError, match="is not a cursor: give one that an answer contained"):
         decode_cursor(value, INSTALLATION)
 
 
@@ -151,5 +151,5 @@ def test_cursor_beyond_every_place_is_refused() -> None:
     last = encode_cursor(2**63 - 1, INSTALLATION)
 
     assert decode_cursor(last, INSTALLATION) == 2**63 - 1
-    with pytest.raises(WireError, match="is no cursor of this installation"):
+    with pytest.raises(WireError, match="is not a cursor of this installation"):
         decode_cursor(encode_cursor(2**63, INSTALLATION), INSTALLATION)

@@ -93,7 +93,7 @@ def test_timestamp_in_another_form_is_refused(text: str) -> None:
     ],
 )
 def test_timestamp_that_names_no_moment_is_refused(text: str) -> None:
-    with pytest.raises(WireError, match="is no moment that exists"):
+    with pytest.raises(WireError, match="is not a time that exists"):
         parse_timestamp(text)
 
 
