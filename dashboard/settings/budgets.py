@@ -30,7 +30,7 @@ Limit = Annotated[int, Meta(ge=0, le=10**15)]
 
 
 class BudgetSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """[budgets.NAME]: limits of one account, for every endpoint that names it; 0 is no limit.
+    """[budgets.NAME]: limits of one account, for every endpoint that names it; 0 means no limit.
 
     `reserve` percent are for look-ups of people. `credits` is the cost of calls of a method that do
     not cost `credits_per_call`.
@@ -57,7 +57,7 @@ def check_budgets(settings: Settings) -> Iterator[Remark]:
         for path, endpoint in endpoints_of(network):
             if endpoint.budget and endpoint.budget not in settings.budgets:
                 known = ", ".join(settings.budgets) or "none"
-                message = f"is {shorten(endpoint.budget)}, which is no table of [budgets]: there "
+                message = f"is {shorten(endpoint.budget)}, not a table of [budgets]: there "
                 yield ("networks", name, *path, "budget"), f"{message}are {known}"
     for name, each in settings.budgets.items():
         if each.requests_at_once == 1 and each.reserve:

@@ -48,7 +48,7 @@ def check_fallback(name: str, channels: Mapping[str, ChannelSettings]) -> Iterat
     """Report a fallback that is not a channel."""
     if name and name not in channels:
         known = ", ".join(channels) or "none"
-        message = f"is {shorten(name)}, which is no table of [channels]: there are {known}"
+        message = f"is {shorten(name)}, not a table of [channels]: there are {known}"
         yield ("alerts", "fallback"), message
 
 

@@ -74,7 +74,7 @@ def _check_key_networks(
     for each in own.networks or ():
         if str(each) not in ids:
             known = ", ".join(_known(settings)) or "none is configured"
-            message = f"holds {shorten(str(each))}, which is no network here: {known}"
+            message = f"holds {shorten(str(each))}, which is not a network here: {known}"
             yield (*path, "networks"), message
 
 

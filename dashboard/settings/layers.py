@@ -53,7 +53,7 @@ class Layer(Struct, frozen=True):
 
 
 class SettingLocation(Struct, frozen=True):
-    """Where a setting is set; `line` is None if the source is no file, or lacks the setting."""
+    """Where a setting is set; `line` is None if the source is not a file, or lacks the setting."""
 
     source: str
     line: int | None = None
@@ -122,7 +122,7 @@ def layer_of(source: str, text: str) -> Layer:
     """Return the table of a file's text; Unreadable if it is not TOML."""
     try:
         return Layer(source, read_toml(text), text)
-    except ValueError as error:  # besides what is no TOML: too many digits
+    except ValueError as error:  # besides text that is not TOML: too many digits
         raise _no_toml(source, error) from error
 
 

@@ -128,7 +128,7 @@ def _values(
 
 
 def _shown(path: SettingPath, value: object, location: SettingLocation | None) -> object:
-    """Mask a value of the user unless it is no secret, or only refers to one."""
+    """Mask a value of the user unless it is not secret, or only refers to one."""
     if value == "" or _is_ours(location) or _is_harmless(path, value):
         return value
     is_reference = isinstance(value, str) and value.startswith(("env:", "file:"))
@@ -136,7 +136,7 @@ def _shown(path: SettingPath, value: object, location: SettingLocation | None) -
 
 
 def _is_harmless(path: SettingPath, value: object) -> bool:
-    """Whether the schema has a setting there that is no secret, with no tables hidden in it.
+    """Whether the schema has a setting there that is not secret, with no tables hidden in it.
 
     The value at a misspelt name, or in the place of a table, may be a key or an address with one.
     """

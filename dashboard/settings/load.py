@@ -53,7 +53,7 @@ _PREFIX: Final = "LINEWATCH_"
 _HOME: Final = "LINEWATCH_HOME"
 _OWN_FILE: Final = "LINEWATCH_CONFIG"
 _RESERVED: Final = frozenset({_HOME, _OWN_FILE, "LINEWATCH_SERVER", "LINEWATCH_TOKEN"})
-"""Variables that are no settings: the last two are for commands at another installation."""
+"""Variables that are not settings: the last two are for commands at another installation."""
 
 _PARSERS: Final[Mapping[Any, Callable[[object], object]]] = {
     timedelta: parse_duration,

@@ -85,7 +85,7 @@ def check_bounces(bounces: BounceSettings) -> Iterator[Remark]:
     if bounces.imap_host and not bounces.username:
         yield ("bounces", "username"), "is empty and bounces.imap_host is set: say who logs in"
     if not bounces.mailbox.isprintable() or '"' in bounces.mailbox or "\\" in bounces.mailbox:
-        yield ("bounces", "mailbox"), "is no name of a mailbox: write one such as INBOX"
+        yield ("bounces", "mailbox"), "is not the name of a mailbox: write one such as INBOX"
 
 
 class RecipientSettings(Struct, frozen=True, forbid_unknown_fields=True):

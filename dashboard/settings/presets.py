@@ -144,7 +144,7 @@ def _table_named(named: str) -> ModuleLimits:
     if "/" in named:
         return _read(path_of(named))
     raise SettingsError(
-        f"{shorten(named)} is no table of module limits: write one of "
+        f"{shorten(named)} is not a table of module limits: write one of "
         f"{', '.join(table_names())}, or the path of a file"
     )
 
@@ -185,7 +185,7 @@ def decode_module_limits(text: str) -> ModuleLimits:
         file = msgspec.convert(read_toml(text), _File)
     except msgspec.ValidationError as error:
         raise WireError(
-            f"it is no table of module limits: {in_plain_words(str(error), table='a table')}"
+            f"it is not a table of module limits: {in_plain_words(str(error), table='a table')}"
         ) from error
     except ValueError as error:
         raise WireError(f"it is not valid TOML: {error}") from error

@@ -21,10 +21,10 @@ class TlsSettings(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 def tls_context(tls: TlsSettings) -> ssl.SSLContext:
-    """Return a context of the caller's own for TLS to others; SettingsError where it cannot be.
+    """Return a context of the caller's own for TLS to others; SettingsError if it cannot be made.
 
-    Each protocol needs one of its own, since clients of HTTP write into theirs what they speak
-    (ALPN), and mail servers may refuse to be spoken to so.
+    Each protocol needs its own, since HTTP clients write their protocols (ALPN) into theirs, and
+    mail servers may refuse these.
     """
     context = ssl.create_default_context()
     _load_authority(context, tls.ca_file)
@@ -33,7 +33,7 @@ def tls_context(tls: TlsSettings) -> ssl.SSLContext:
 
 
 def take_seen_certificates() -> dict[str, datetime]:
-    """Return when the certificate of each host ends that was connected to since the last call."""
+    """Return when the certificate of each host contacted since the last call ends."""
     found: dict[str, datetime] = {}
     while _seen:
         host, ends_at = _seen.popitem()
@@ -75,7 +75,7 @@ def _end_of(certificate: Mapping[str, Any]) -> datetime:
 def own_authorities(tls: TlsSettings) -> list[tuple[str, datetime]]:
     """Return each certificate of the authority of your own, and when it ends.
 
-    SettingsError where the file cannot be used.
+    SettingsError if the file cannot be used.
     """
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     _load_authority(context, tls.ca_file)

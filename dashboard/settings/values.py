@@ -96,7 +96,7 @@ def _moment_of_text(text: str) -> object:
 
 def _no_moment(written: object) -> str:
     return (
-        f"{shorten(str(written))} is no moment; write one such as 2027-01-15T12:00:00Z, a date, or "
+        f"{shorten(str(written))} is not a time; write it as 2027-01-15T12:00:00Z, a date, or "
         "seconds since 1970 as the sequencer's option has them"
     )
 
@@ -119,13 +119,13 @@ def parse_kept_for(text: object) -> KeptFor:
         return KeptFor(None)
     length = _length(text)
     if length is None:
-        msg = f"{shorten(str(text))} is no length of time; write one such as 14d or 12h, or forever"
+        msg = f"{shorten(str(text))} is not a duration; write one such as 14d or 12h, or forever"
         raise ValueError(msg)
     return KeptFor(length)
 
 
 def _length(text: object, most: timedelta = LONGEST) -> timedelta | None:
-    """Read a length that a clock can count; None where the text has another form."""
+    """Read a length that a clock can count; None if the text has another form."""
     try:
         length = read_duration(text, most)
     except InputError as error:
@@ -184,7 +184,7 @@ def _secret_from_variable(name: str, variables: Mapping[str, str]) -> Secret:
 
 
 def secret_path(path: str, variables: Mapping[str, str]) -> Path:
-    """Return the file that is named after ``file:``; ValueError where no unit loads credentials."""
+    """Return the file that is named after ``file:``; ValueError if no unit loads credentials."""
     name = path.removeprefix(f"${_CREDENTIALS}/")
     if name == path:
         return path_of(path)
@@ -210,7 +210,7 @@ def _secret_from_file(path: Path) -> Secret:
 
 
 def zone_of(name: str) -> tzinfo:
-    """Return the zone of that name; SettingsError where there is none."""
+    """Return the zone of that name; SettingsError if there is none."""
     try:
         return ZoneInfo(name)
     except (KeyError, ValueError, OSError) as error:

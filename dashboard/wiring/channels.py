@@ -186,7 +186,7 @@ def network_names(networks: tuple[Network, ...]) -> dict[NetworkId, NetworkName]
 def _key_of_links(store: Store) -> bytes:
     """Return the key that signs links, created the first time.
 
-    It is empty, so that messages contain no such links, if the disk of a store without one is full.
+    Empty if the disk of a store without one is full: then messages contain no such links.
     """
     with store.read() as connection:
         known = link_key(connection)

@@ -261,7 +261,7 @@ def _credentials(settings: EndpointSettings) -> Credentials:
 
 
 def rpc_address(settings: EndpointSettings) -> Secret:
-    """Return the whole address, with the key where there is one."""
+    """Return the whole address, with the key if there is one."""
     if settings.key is None:
         return settings.url
     base = settings.url.reveal().rstrip("/")

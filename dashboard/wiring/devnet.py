@@ -141,8 +141,8 @@ def fill_with_history(
 ) -> FilledHistory:
     """Fill the store with the time before the devnet's first observation; repeating adds nothing.
 
-    InputError where nothing would say that it is simulated, or where the store holds data of
-    other networks and nobody named it. Transactions are short, so that a worker goes on.
+    InputError if nothing would say that it is simulated, or if the store holds data of other
+    networks and nobody named it. Transactions are short, so that a worker goes on.
     """
     if not settings.has_devnet:
         raise InputError(

@@ -30,7 +30,7 @@ from dashboard.wiring.store import belong_to, open_checked_store, os_user, own_i
 class BackupResult(Struct, frozen=True):
     """A backup that was made, and those that were deleted for it.
 
-    `audit_failure` says why the audit log does not name it; empty where it does.
+    `audit_failure` says why the audit log does not name it; empty if it does.
     """
 
     path: Path
@@ -58,7 +58,7 @@ def back_up_store(
     by = _actor()
     is_folder = path.is_dir()
     if keep is not None and not is_folder:
-        raise InputError(f"--keep counts the backups of a folder, and {path} is none: make it")
+        raise InputError(f"--keep counts the backups of a folder, and {path} is not one: make it")
     target = path_in(path, by.at) if is_folder else path
     with closing(open_checked_store(settings)) as store:
         made = back_up(store, target, overwrites=overwrites)

@@ -53,7 +53,7 @@ def server_address(text: str) -> str:
     is_whole = parts.scheme in {"http", "https"} and parts.hostname
     if not is_whole or parts.query or parts.fragment or not text.isprintable():
         raise InputError(
-            f"{shorten(text)} is no address of a Linewatch: write it as in a browser, such as "
+            f"{shorten(text)} is not the address of a Linewatch: write it as in a browser, such as "
             "https://watch.example"
         )
     if parts.scheme == "http" and not is_loopback(parts.hostname or ""):

@@ -80,7 +80,7 @@ def recipients_to_try(address: str, channel: str, settings: Settings) -> list[Re
     if channel not in settings.channels:
         known = ", ".join(settings.channels) or "none"
         raise InputError(
-            f"{shorten(channel)} is no channel of [channels]: there are {known}; --to is for mail"
+            f"{shorten(channel)} is not a table of [channels]: there are {known}; --to is for mail"
         )
     return [Recipient(channel, channel)]
 
@@ -88,7 +88,7 @@ def recipients_to_try(address: str, channel: str, settings: Settings) -> list[Re
 def send_trial(
     recipient: Recipient, settings: Settings, chosen: Chosen, actor: Actor, watch: Watch = ignore
 ) -> str:
-    """Send a test message by what is chosen, and return the answer; DeliveryError if not taken."""
+    """Send a test message with the chosen settings; return the answer. DeliveryError if refused."""
     domain = message_domain(with_chosen(settings, chosen)[0])
     headers = MessageHeaders(written_message_id(uuid4(), domain), recipient.address, actor.at)
     if recipient.channel == MAIL:

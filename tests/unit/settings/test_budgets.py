@@ -48,7 +48,7 @@ def test_budget_of_a_node_has_to_exist_and_to_suffice_for_fees(tmp_path: Path) -
     small = NODE.replace("BUDGET", "gateway").replace("CREDITS", "1_000_000")
 
     assert "networks.mine.nodes.0.budget" in refused(tmp_path, unknown)
-    assert "is no table of [budgets]: there are gateway" in refused(tmp_path, unknown)
+    assert "not a table of [budgets]: there are gateway" in refused(tmp_path, unknown)
     assert "serve_fees = false" in refused(tmp_path, small)
 
 

@@ -351,15 +351,15 @@ def test_end_of_line_limits_is_written_as_sequencers_or_people_write_it(
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("line_limits_end = 31000000", "is no moment; write one such as 2027-01-15T"),
-        ("line_limits_end = '2027-01-15T08:00:00'", "is no moment; write one such as"),
-        ("line_limits_end = 'soon'", "is no moment"),
+        ("line_limits_end = 31000000", "is not a time; write it as 2027-01-15T"),
+        ("line_limits_end = '2027-01-15T08:00:00'", "is not a time; write it as"),
+        ("line_limits_end = 'soon'", "is not a time"),
         ("line_limits_end_block = 31000000", "needs a node that says when the block comes"),
         (
             "line_limits_end_block = 31000000\nline_limits_end = 2027-01-15",
             "conflicts with line_limits_end: remove one of the two",
         ),
-        ("limit_periods = [{ table = 'mainet' }]", "is no table of module limits"),
+        ("limit_periods = [{ table = 'mainet' }]", "is not a table of module limits"),
         ("after_limits = 'often'", "choose one of seldom, never"),
     ],
 )
@@ -382,7 +382,7 @@ def test_store_keeps_for_a_time_or_forever(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("keep_fees = 'always'", "'always' is no length of time; write one such as 14d or 12h"),
+        ("keep_fees = 'always'", "'always' is not a duration; write one such as 14d or 12h"),
         ("keep_fees = '12h'", "the usual fee is computed from a day"),
         ("keep_rejections = '7d'", "our own serve answers of those of seven days"),
         ("keep_notifications = '1d'", "a mail is tried again for seven days"),

@@ -17,7 +17,7 @@ from dashboard.wiring.trials import recipients_to_try
     [
         ("x y", "", "'x y' is not an email address: write name@example.org"),
         ("ops-hook", "", "'ops-hook' is not an email address: write name@example.org"),
-        ("", "nosuch", "'nosuch' is no channel of [channels]: there are none; --to is for mail"),
+        ("", "nosuch", "'nosuch' is not a table of [channels]: there are none; --to is for mail"),
     ],
 )
 def test_what_names_no_recipient_is_refused_with_its_value(

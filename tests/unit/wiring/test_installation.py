@@ -144,7 +144,7 @@ def test_folder_keeps_only_the_last_backups_and_all_other_files(tmp_path: Path) 
     assert {each.name for each in folder.iterdir()} == {made.path.name, "linewatch-diary.sqlite"}
     with closing(open_checked_store(settings)) as store, store.read() as connection:
         assert last_upkeep(connection).backed_up_at is not None
-    with pytest.raises(InputError, match="is none: make it"):
+    with pytest.raises(InputError, match="is not one: make it"):
         back_up_store(settings, folder / "missing", keep=1, overwrites=False)
 
 

@@ -47,10 +47,10 @@ def test_address_is_that_of_the_browser(text: str, address: str) -> None:
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("watch.example", "is no address"),
-        ("ftp://watch.example", "is no address"),
-        ("https://watch.example?token=x", "is no address"),
-        ("https://watch.example:x", "is no address"),
+        ("watch.example", "is not the address"),
+        ("ftp://watch.example", "is not the address"),
+        ("https://watch.example?token=x", "is not the address"),
+        ("https://watch.example:x", "is not the address"),
         ("http://watch.example", "unencrypted"),
         ("http://127.0.0.1.example", "unencrypted"),
         ("https://lwt_c4nary@watch.example", "leave it out"),
