@@ -371,7 +371,7 @@ def _notify(address: str, state: str) -> None:
     """Send systemd a datagram; `@` stands for the zero byte of an abstract address."""
     try:
         with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as line:
-            line.settimeout(0)  # it is no reason to wait
+            line.settimeout(0)  # it is not worth a wait
             line.connect(address.replace("@", "\0", 1) if address.startswith("@") else address)
             line.send(state.encode())
     except OSError as error:

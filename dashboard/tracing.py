@@ -35,7 +35,7 @@ class Tracing:
     def start(self, role: str) -> Callable[[], None]:
         """Send spans where OpenTelemetry's variables say; return what sends the last of them.
 
-        SettingsError where they say so and the packages of `linewatch[tracing]` are missing.
+        SettingsError if they say so and the packages of `linewatch[tracing]` are missing.
         """
         named = next((each for each in _WHERE if os.environ.get(each)), None)
         if named is None:

@@ -125,7 +125,7 @@ _STEPS: Final = ((26 * _HOUR, 30), (5 * _HOUR // 4, BLOCK_SECONDS))
 
 _DAYS_AT_ONCE: Final = 8
 _POLL_SECONDS: Final = 12
-"""The interval at which whole days are judged, like that of polls."""
+"""The interval at which whole days are evaluated, like that of polls."""
 
 _WINDOW: Final = 67  # samples in eleven hours, as long as 20,000 blocks take
 _RANKS: Final = (33, 60)  # of the median and the 90th percentile, ascending, counted from zero
@@ -188,7 +188,7 @@ class DemoFeeHistory:
     def spells(self, holds: HoldPeriods) -> list[Spell]:
         """Return the busy spells of these fees; the last one may be cut at the end.
 
-        With a constant base fee there are none: polls judge priority fees.
+        With a constant base fee there are none: polls evaluate priority fees.
         """
         if self._network.has_flat_fee:
             return []

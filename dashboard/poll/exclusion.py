@@ -337,9 +337,9 @@ def save_rejections(
 ) -> list[RejectedTransaction]:
     """Save the records of tracked hashes, and the transition that each causes; return the news.
 
-    The same record is no news when it is answered again. A transition is in the outbox from the
-    moment the transaction is on disk, once for each change, whichever poll, look-up or report saw
-    it first. Hashes are marked together, so that a cohort is split once and not for each.
+    A record that is answered again is not news. A transition is in the outbox from the moment the
+    transaction is on disk, once for each change, whichever poll, look-up or report saw it first.
+    Hashes are marked together, so that a cohort is split once and not for each.
     """
     mark_rejected(connection, network_id, [each.tx_hash for each in rejected])
     news = []

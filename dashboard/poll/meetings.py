@@ -95,7 +95,7 @@ def attended(born: timedelta, asked: timedelta, due: timedelta) -> timedelta:
 def gathered(
     cohorts: Iterable[ScheduledCohort], now: timedelta, epoch: timedelta
 ) -> Iterator[Sequence[ScheduledCohort]]:
-    """Yield the cohorts and groups asked at `now`, merged where they are one group from now on.
+    """Yield the cohorts and groups asked at `now`, merged if they are one group from now on.
 
     `epoch` is the moment from which `attended` counts.
     """

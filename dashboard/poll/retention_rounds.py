@@ -139,4 +139,4 @@ class RetentionRounds:
             _log.info("purged old data", counts=dict(purged))
         self._purged.clear()
         await run_sync(self._note_purge)
-        await run_sync(self._measure)  # last: where it fails, no purge is repeated
+        await run_sync(self._measure)  # last: if it fails, no purge is repeated

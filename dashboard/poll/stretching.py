@@ -54,7 +54,7 @@ class Stretching:
         schedule.stretch = self._longest = budgets.stretch
 
     def judge(self, now: timedelta) -> bool:
-        """Judge once a minute how far to stretch; return whether intervals became half as long.
+        """Decide once a minute how far to stretch; return whether intervals became half as long.
 
         If so, as after a budget was raised, everything is to be scheduled again: what waits would
         go on waiting for the old ones. Blocks.

@@ -52,7 +52,7 @@ class Trial(Struct, frozen=True):
         """Try one hash, then two in a batch, then one over the `other` `transport`.
 
         Without an address of its own (`is_configured`), that is tried at the address of the first:
-        many gateways have it elsewhere, or not at all, which is no failure.
+        many gateways have it elsewhere, or not at all, which does not count as a failure.
         """
         single = await self._ask("exclusion", "one hash", lambda: _single(client))
         yield single

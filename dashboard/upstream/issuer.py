@@ -257,10 +257,10 @@ async def _table(client: AsyncOAuth2Client, url: str, *, withhold_token: bool = 
         ) from None
     except (OAuthError, httpx.HTTPError, httpx.InvalidURL, ValueError):
         raise UpstreamUnavailable(
-            "it gives an answer that is no table of OpenID Connect, compressed, or too large"
+            "it gives an answer that is not an object of OpenID Connect, compressed, or too large"
         ) from None
     if not isinstance(found, dict):
-        raise UpstreamUnreadable("the answer is no table")
+        raise UpstreamUnreadable("the answer is not an object")
     return found
 
 

@@ -243,7 +243,7 @@ class Authenticator:
         return self._authenticated(self._keys.find(key), scope)
 
     def by_basic(self, header: str | None, scope: Scope) -> ApiKey | Unauthenticated:
-        """Find the caller by the header Authorization; a missing header is no attempt."""
+        """Find the caller by the header Authorization; without it nothing counts as an attempt."""
         if header is None:
             return Unauthenticated()
         credentials = basic_credentials(header)

@@ -39,7 +39,7 @@ class WorkerMetrics(Collector):
             yield from self._alerts(self.work)
 
     def _worker(self, work: WorkState) -> Iterator[Metric]:
-        about = "Whether a worker is running: 0 where it ended, is paused or is cut off."
+        about = "Whether a worker is running: 0 if it ended, is paused or is cut off."
         yield gauge("worker_up", about, work.has_worker)
         now = self._clock()
         ages = {

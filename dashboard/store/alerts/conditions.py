@@ -102,7 +102,7 @@ def record_rejection(
     at: datetime,
     transition_id: UUID,
 ) -> bool:
-    """Record that a transaction is rejected, and put it in the outbox; False if it is no news.
+    """Record that a transaction is rejected, and put it in the outbox; False if that is known.
 
     Null after a rejection does not clear it: the record may be older than the seven days, or
     another store answered. Another version of the record is a change from rejected to rejected; a
@@ -219,4 +219,4 @@ def _plain(value: object) -> timedelta | int:
         return timedelta() + value
     if isinstance(value, int):
         return int(value)
-    raise TypeError(f"{value!r} is no part of grounds")
+    raise TypeError(f"{value!r} is not a part of grounds")

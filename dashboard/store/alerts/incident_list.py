@@ -80,7 +80,7 @@ class IncidentStory(Struct, frozen=True):
 
     `silence` withholds it from everybody now; None if nothing does. `upcoming` is when people are
     notified next even if nothing happens; None if they are not. `unknown` is why nobody knows
-    whether it is ongoing; None if it is known. `inhibited` rules cannot be judged meanwhile.
+    whether it is ongoing; None if it is known. `inhibited` rules cannot be evaluated meanwhile.
     """
 
     incident: Incident

@@ -185,7 +185,7 @@ def count_dead_by_address(connection: Connection, since: datetime) -> dict[str, 
         column.state == NotificationState.DEAD, column.created_at >= since
     )
     rows = connection.execute(dead.group_by(column.address).order_by(column.address))
-    return {address: count for address, count in rows}  # noqa: C416 - a Row is no pair for dict()
+    return {address: count for address, count in rows}  # noqa: C416 - dict() takes no Row as a pair
 
 
 def resend(connection: Connection, which: DeadNotifications, now: datetime) -> list[UUID]:

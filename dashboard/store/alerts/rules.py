@@ -87,7 +87,7 @@ def read_removed(connection: Connection) -> list[RemovedRule]:
 def note_file(connection: Connection, names: Collection[str]) -> None:
     """Record that a file contains these rules as they are, whoever changed them last.
 
-    A rule that the file does not name is in no file any more, so its removal is no difference.
+    The removal of a rule that the file does not name no longer counts as a difference.
     """
     connection.execute(delete(removed_rules))
     these = rules.c.name.in_(names)

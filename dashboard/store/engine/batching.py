@@ -114,7 +114,7 @@ def equal(*wanted: tuple[ColumnElement[Any], object]) -> Iterator[ColumnElement[
 def within(
     column: ColumnElement[Any], since: datetime | None, until: datetime | None
 ) -> Iterator[ColumnElement[bool]]:
-    """Require a moment between two others, both inclusive; None is no bound."""
+    """Require a moment between two others, both inclusive; None means no bound."""
     if since is not None:
         yield column >= since
     if until is not None:

@@ -122,7 +122,7 @@ def find_corruption(connection: sqlite3.Connection, longest: timedelta) -> str |
         if error.sqlite_errorcode & PRIMARY not in DAMAGED:
             raise
         is_no_database = error.sqlite_errorcode & PRIMARY == sqlite3.SQLITE_NOTADB
-        return "the file is no SQLite database" if is_no_database else str(error)
+        return "the file is not an SQLite database" if is_no_database else str(error)
 
 
 def raise_if_unread(complaint: str) -> None:

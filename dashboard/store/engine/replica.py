@@ -161,7 +161,7 @@ class Replica:
         self._positions.append((asked_at, written))
         [(replayed, *replica, is_replica, is_streaming)] = self._reader.rows(_REPLAYED, ())
         if not is_replica:
-            return f"{self._database.name} is no replica: it accepts writes of its own"
+            return f"{self._database.name} is not a replica: it accepts writes of its own"
         if replica != primary:
             return f"{self._database.name} is a replica of another database than store.url names"
         if not is_streaming:

@@ -75,7 +75,7 @@ def upsert_sums(
 ) -> None:
     """Insert rows of counts; if a row with the same primary key exists, add to it.
 
-    The column `latest`, if there is one, is no count: it keeps the larger of both values.
+    The column `latest`, if there is one, is not added up: it keeps the larger of both values.
     """
     if rows:
         statement = _upsert_sums(connection.dialect.name, table, tuple(rows[0]), latest)

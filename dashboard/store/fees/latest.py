@@ -43,7 +43,7 @@ class LatestGas(Struct, frozen=True):
     def answered_by_first_source_at(self) -> datetime | None:
         """When the first source asked, not a node in its place, last answered about present fees.
 
-        Outages are judged by the same answers.
+        Outages are decided by the same answers.
         """
         fees = self.suggested_gas_fees, self.base_fee_percentile, self.busy_threshold
         own = (each for each in fees if each and each.source is not GasSource.NODE_INSTEAD)

@@ -149,7 +149,7 @@ def _without_purged(stored: Rows, wrong: Sequence[WrongRollup], hours: Rows) -> 
 def _judged(
     of: SeriesKey, level: RollupLevel, held: Row | None, made: Row | None
 ) -> WrongRollup | None:
-    """Judge a row by its parts, which are complete if they have as many values as the row."""
+    """Check a row against its parts, which are complete if they have as many values as the row."""
     if held is None:
         assert made is not None  # noqa: S101 - one of both is there
         return WrongRollup(level, made[_BEGIN], "it is missing", made)

@@ -66,7 +66,7 @@ def move(source_url: str, target_url: str, by: Actor, expected: UUID | None = No
 
 
 def _copy(connection: Connection, source: Database, target: Database, by: Actor) -> None:
-    """Copy everything into the target, which is no store yet, and is on disk then."""
+    """Copy everything into the target, which is not a store yet, and is on disk then."""
     mark = _mark_of_copy(source)
     with store_errors(target), _new_store(target, mark) as writing:
         copy_store(connection, writing)
@@ -124,7 +124,7 @@ def _new_store(target: Database, mark: MoveMark) -> Iterator[Connection]:
 
 
 def _mark_in(target: SqliteFile) -> MoveMark | None:
-    """Return the mark of a store in a file; None if it is no store, or has no readable mark."""
+    """Return the mark of a store in a file; None if it is not a store, or has no readable mark."""
     try:
         with open_backup(target.path) as connection:
             return move_mark(connection)

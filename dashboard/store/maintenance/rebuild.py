@@ -267,10 +267,10 @@ def wrong_cohorts(connection: Connection) -> Iterator[Finding]:
         )
         yield from first_of(wrong, "tracked hashes whose cohort is wrong about their rejections")
     lost = (
-        rebuildable(f"the poll group {row.group_id} is asked within {row.within_id}, which is none")
+        rebuildable(f"the poll group {row.group_id} is in {row.within_id}, which is not asked")
         for row in connection.execute(_LOST)
     )
-    yield from first_of(lost, "poll groups within one that is none")
+    yield from first_of(lost, "poll groups in one that is not asked")
 
 
 def rebuild_cohorts(connection: Connection) -> None:

@@ -35,8 +35,8 @@ def save_version(
     """Save a version that a poll answered; return its id, the same for the same version.
 
     One that is stored already is marked as seen again, at most once in `SEEN_AGAIN_EVERY`. A record
-    that leaves something out is no new version if another says all of it: two upstreams may answer
-    the same rejection in turn, one in more words.
+    that leaves something out is not a new version if another says all of it: two upstreams may
+    answer the same rejection in turn, one in more words.
     """
     column = rejections.c
     query = select(column.rejection_id, column.first_seen_at, column.seen_again_at)

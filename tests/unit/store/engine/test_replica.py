@@ -160,7 +160,7 @@ def test_transaction_that_writes_reads_itself(pair: Pair) -> None:
 
 
 NO_REPLICAS: Final[dict[str, tuple[Callable[[Pair], str], str]]] = {
-    "the primary": (lambda pair: pair.url, "is no replica: it accepts writes of its own"),
+    "the primary": (lambda pair: pair.url, "is not a replica: it accepts writes of its own"),
     "another database": (
         lambda pair: pair.replica.address("postgres"),
         "is a replica of another database than store.url names",

@@ -155,7 +155,7 @@ COHORTS = {
     ),
     "poll group within one that is within another": (
         "UPDATE poll_groups SET within_id = 1 WHERE group_id = 2",
-        "the poll group 1 is asked within 2, which is none",
+        "the poll group 1 is in 2, which is not asked",
     ),
 }
 ROLL_UPS = {
