@@ -111,7 +111,7 @@ def _fields(head: bytes) -> Message:
 
 
 def _parts(mail: _Entity) -> Iterator[_Entity]:
-    """Yield the parts of a report, which have none of their own that matter."""
+    """Yield the parts of a report; parts within these do not matter."""
     if match := _BOUNDARY.search(_text(mail.head, "Content-Type")):
         boundary = (match["quoted"] or match["plain"]).encode("utf-8", "surrogateescape")
         line = re.compile(rb"^--%b(?:--)?[ \t]*\r?\n" % re.escape(boundary), re.MULTILINE)

@@ -108,8 +108,8 @@ class Deliverer:
         """Deliver what is due for one round; return how many attempts had which result.
 
         Each is recorded when its answer comes. `may_send` is asked before each attempt. Raises
-        StoreError; attempts that could not be recorded are kept for the next round, so that what
-        was sent is not sent again while this process lives.
+        StoreError; attempts that could not be recorded are kept for the next round, so that nothing
+        is sent twice while this process lives.
         """
         if holder_token != self._token:
             self._queue.drop_waiting()  # claimed under another token, to be claimed again

@@ -68,9 +68,9 @@ def _incidents(grounds: DigestGrounds) -> str:
     elif not grounds.unassigned:
         left = f"{grounds.open:,} {is_} open, all acknowledged"
     elif grounds.unassigned == grounds.open:
-        left = f"{grounds.open:,} {is_} open, not acknowledged"
+        left = f"{grounds.open:,} {is_} open, unassigned"
     else:
-        left = f"{grounds.open:,} {is_} open, {grounds.unassigned:,} of them unacknowledged"
+        left = f"{grounds.open:,} {is_} open, {grounds.unassigned:,} of them unassigned"
     return f"{grounds.opened:,} opened; {left}"
 
 

@@ -94,7 +94,7 @@ class IncidentClock(Struct, frozen=True):
                 self._pass_time(connection, incident)
 
     def release_early(self, connection: Connection, after: UUID | None) -> UUID | None:
-        """Release the next few that are only held by windows that a person ended, or that are over.
+        """Release the next few that only windows hold which a person ended, or which are over.
 
         What another window, or quiet hours, hold now waits for their end. Return after which one
         to go on, None after the last.

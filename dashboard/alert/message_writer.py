@@ -165,7 +165,7 @@ class MessageWriter:
         return replace(self.templates, zone=zone, links=links, networks=networks)
 
     def _incidents_in(self, notification: Notification) -> tuple[list[Incident], list[Incident]]:
-        """Read the incidents of a summary: without a change in it, and with one and an owner."""
+        """Read the incidents of a summary: all without a change in it, and owned ones with one."""
         if notification.incident is not None or notification.kind not in _SUMMARIES:
             return [], []
         which = notification.notification_id

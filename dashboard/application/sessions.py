@@ -134,9 +134,9 @@ class Sessions(ApplicationSubject):
         known = self.sessions()
         found = [each for each in known if text and str(each.session_id).startswith(text.lower())]
         if not found:
-            raise NotFound(f"no session begins with {shorten(text)}: take its id from the list")
+            raise NotFound(f"{shorten(text)} names no session: take its id from the list of them")
         if len(found) > 1:
-            raise InputError(f"several sessions begin with {shorten(text)}: give more of the id")
+            raise InputError(f"{shorten(text)} names several sessions: give more of the id")
         return found[0]
 
     def end_session(self, session_id: UUID, by: Actor) -> None:

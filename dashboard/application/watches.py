@@ -1,4 +1,4 @@
-"""Watches: rules that notify of each rejection by a module, from a sender, or alike."""
+"""Watches: rules that notify of each rejection by a module, from a sender, and the like."""
 
 from __future__ import annotations
 

@@ -203,7 +203,7 @@ limit = click.option(
 
 
 def lasting(most: timedelta, usual: str) -> Callable[[Command], Command]:
-    """Add --for: how long what is made is valid."""
+    """Add --for: how long a new token or link is valid."""
     return click.option(
         "--for",
         "lasts",

@@ -50,7 +50,7 @@ def warn(text: str) -> None:
 
 
 def fail(error: LinewatchError | OSError) -> NoReturn:
-    """End with one line of what an operator can correct: a person's mistake, or what failed."""
+    """End with one line about a person's mistake, or a failure that an operator can correct."""
     if isinstance(error, OSError):
         _drop_output()
     sys.exit(told(error))

@@ -153,7 +153,7 @@ def place() -> Place | None:
 
 
 def read_by_command(name: str, read: Callable[[], str]) -> str:
-    """Return what `read` returns, or the text of that name that was sent with the command."""
+    """Return the text of this name that was sent with the command, or else what `read` returns."""
     here = place()
     return read() if here is None else here.read(name, read)
 

@@ -50,7 +50,7 @@ def let_commands_run(settings: Settings) -> None:
 
 
 def _status(arguments: tuple[str, ...], served: Served) -> int:
-    """Run a command and return its status; its name comes first, so no option of `linewatch`."""
+    """Run a command and return its status; options of `linewatch` itself are refused."""
     with click.Context(linewatch, obj=served):
         try:
             if arguments[0] not in linewatch.lazy:

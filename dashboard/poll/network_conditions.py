@@ -120,11 +120,11 @@ class StoredConditions(Struct, frozen=True):
 class Conditions:
     """The conditions of one network during one term, which begins now.
 
-    Everything is concluded from the store, so that a worker that begins, or begins again, knows
-    what was reported and what is too old. Busyness needs a fee and a fresh threshold; if one is
-    missing for long, it is unknown. If the clock was set, waiting begins again: that says nothing
-    of a network. The periods say how often suggested fees and the busy threshold are asked,
-    `limits_end` when line limits end according to the settings.
+    Everything is concluded from the store, so that a worker knows from its start what was reported
+    and what is too old. Busyness needs a fee and a fresh threshold; if one is missing for long, it
+    is unknown. If the clock was set, waiting begins again: that says nothing of a network. The
+    periods say how often suggested fees and the busy threshold are asked, `limits_end` when line
+    limits end according to the settings.
     """
 
     network_id: NetworkId

@@ -106,7 +106,7 @@ def _check_sign_in(settings: Settings) -> Iterator[Remark]:
 
 
 def _check_proxy(proxy: ProxySettings) -> Iterator[Remark]:
-    """Report what would let nobody in by a proxy, or anybody."""
+    """Report settings by which a proxy would let in nobody, or anybody."""
     path = ("sign_in", "proxy")
     for each in proxy.addresses:
         try:

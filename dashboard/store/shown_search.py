@@ -53,7 +53,7 @@ def rejection_in_range(hashes: HashRange) -> ColumnElement[bool]:
 def hash_or_sender_in_range(
     column: ColumnElement[TxHash], hashes: HashRange
 ) -> ColumnElement[bool]:
-    """Require that a hash is in a range, or that one of its rejections names a sender that is."""
+    """Require that a hash, or a sender that one of its rejections names, is in a range."""
     if hashes.senders is None:
         return hash_in_range(column, hashes)
     sent = select(rejections.c.tx_hash).where(_sender_in_range(hashes))

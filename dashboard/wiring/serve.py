@@ -93,7 +93,7 @@ def _collect_garbage_rarely() -> None:
     """Collect garbage rarely, and never among the objects from the start.
 
     A batch allocates thousands of objects at once, none of them in a cycle: collecting after every
-    700, as is the default, takes a quarter of the time of lookups.
+    700, as is the default, takes a quarter of the time of look-ups.
     """
     gc.collect()
     gc.freeze()

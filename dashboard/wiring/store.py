@@ -46,8 +46,8 @@ def open_checked_store(
 ) -> Store:
     """Open the store; StoreError if it is damaged, has another schema or is not ours.
 
-    A state folder that belongs to no installation yet joins that of the store that it is to use, if
-    that is on a server or in this very folder. Any other file may belong to another one.
+    A state folder without an installation joins that of its store, if the store is on a server or
+    in this very folder. Any other file may belong to another one.
     """
     url = store_url(settings)
     store = open_store(url, damage_search=damage_search, longest_pause=longest_pause)

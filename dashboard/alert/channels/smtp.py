@@ -194,7 +194,7 @@ class SmtpChannel:
 
 
 def _reason(error: Exception, deadline: Deadline) -> str:
-    """Say what failed and what helps, without anything that was sent to log in."""
+    """Say what failed and what helps, without user name and password."""
     place = "check host and port in [mail]"
     cause = error.__context__  # smtplib takes whatever ends reading for a lost connection
     if deadline.has_passed or isinstance(error, TimeoutError) or isinstance(cause, TimeoutError):

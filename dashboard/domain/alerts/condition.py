@@ -91,8 +91,8 @@ class SubjectKind(StrEnum):
 class Subject(Struct, frozen=True):
     """One thing that has a condition: a transaction on a network, or an aspect of the network.
 
-    A subject that a rule measures also has the name of the `rule` and, if the rule tells subjects
-    apart by a dimension, the value of that `dimension`, which is foreign text.
+    A subject that a rule measures also has the name of the `rule` and, if the rule has a dimension,
+    the value of the subject in that `dimension`: foreign text.
     """
 
     kind: SubjectKind

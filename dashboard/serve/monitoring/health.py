@@ -34,7 +34,7 @@ def live() -> Response:
 
 
 class Readiness:
-    """Whether the store can be read and written, lookups are fast, and each followed node keeps up.
+    """Whether the store can be read and written, look-ups are fast, and each node keeps up.
 
     A node keeps up while it answers and its newest block is young. Gas replies need only that it
     answers: a chain that mines on demand may be idle, and its fees still hold.
@@ -70,12 +70,12 @@ class Readiness:
             return self._known_store_problem
 
     def _lookup_problem(self) -> str | None:
-        """Report that lookups are still slow, though correct: for some seconds after the start."""
+        """Report that look-ups are still slow, though correct: for some seconds after the start."""
         is_loaded = self._dependencies.known.is_loaded
-        return None if is_loaded else "The hashes on record are being read: lookups are slow."
+        return None if is_loaded else "The hashes on record are being read: look-ups are slow."
 
     def _check_store(self) -> str | None:
-        """Read as a lookup does, check writing; return what fails."""
+        """Read as a look-up does, check writing; return what fails."""
         store, verb = self._dependencies.store, "read"
         try:
             with store.read() as connection:

@@ -92,7 +92,7 @@ class ServeMetrics(Collector):
         about = "Requests refused: wrong key, method not allowed, rate, or size."
         yield counter("refusals", about, counted.refusals, "reason")
         yield counter("reports", "Reports of rejections, by outcome.", counted.reports, "outcome")
-        about = "Lookups of hashes, by what was found."
+        about = "Look-ups of hashes, by what was found."
         yield counter("lookups", about, counted.lookups, "outcome")
 
     def _keys(self) -> Iterator[Metric]:

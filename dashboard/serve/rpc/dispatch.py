@@ -203,7 +203,7 @@ class Dispatcher:
     async def _answer_message(self, message: RpcMessage, context: _CallContext) -> MessageAnswer:
         """Answer a message of any shape.
 
-        Calls run in the order of the batch, so that a lookup sees the report before it. Neighbours
+        Calls run in the order of the batch, so that a look-up sees the report before it. Neighbours
         of the same method share a thread and a transaction.
         """
         replies: list[bytes] = []

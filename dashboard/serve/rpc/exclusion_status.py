@@ -1,4 +1,4 @@
-"""Lookups of one hash: its visible record or null, mostly from memory, always current."""
+"""Look-ups of one hash: its visible record or null, mostly from memory, always current."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ async def load_known_hashes(dependencies: ServeDependencies) -> None:
             return
         except StoreError as error:
             _log.warning("The known hashes cannot be loaded", why=str(error))
-        except Exception:  # noqa: BLE001 - top of a loop; without it lookups are slow, not wrong
+        except Exception:  # noqa: BLE001 - top of a loop; without it look-ups are slow, not wrong
             _log.exception("Loading the known hashes failed unexpectedly")
         await anyio.sleep(_PAUSE_AFTER_FAILURE)
 

@@ -47,7 +47,7 @@ VERSIONS: Final = "linewatch_getRejectionVersionsV1"
 COUNT: Final = "linewatch_countRejectionsV1"
 
 _READERS: Final = 2
-"""Threads for these queries: one may read a million rows, and lookups come first."""
+"""Threads for these queries: one may read a million rows, and look-ups come first."""
 
 _LONGEST: Final = timedelta(seconds=5)
 """How long one batch may occupy a thread that other callers wait for."""

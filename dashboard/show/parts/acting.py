@@ -314,7 +314,7 @@ def done_shown(queries: Application) -> None:
 
 
 def _note_undo() -> None:
-    """Remember the press: a run that another one cuts short loses what a button returned."""
+    """Remember the press: a run that is cut short loses it."""
     st.session_state[_UNDO_PRESSED] = True
 
 

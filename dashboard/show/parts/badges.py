@@ -98,7 +98,7 @@ def severity_badge(severity: str) -> Markup:
 
 
 def severity_kind(severity: str) -> str:
-    """Return the style of what is so urgent."""
+    """Return the style of a severity, as the kind of its badge."""
     return severity_style(severity)[0]
 
 

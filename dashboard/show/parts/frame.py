@@ -186,7 +186,7 @@ def chosen_network_name(profiles: Sequence[NetworkProfile]) -> str | None:
 
 
 def choose_network(profile: NetworkProfile | None) -> None:
-    """Choose a network, None for all, in a callback of what calls `follow_choice`."""
+    """Choose a network, None for all, in a callback of a part that calls `follow_choice`."""
     st.session_state[_WANTED] = None if profile is None else profile.network_id
 
 

@@ -163,7 +163,7 @@ def _filter(queries: Application) -> FinishedFilter:
 
 
 def open_headline(counts: OpenCounts, now: datetime) -> str:
-    """Say how many incidents are open, and how many of them are unacknowledged."""
+    """Say how many incidents are open, and how many of them are unassigned."""
     if not counts.many:
         return "no incident open"
     many = f"{counted(counts.many, 'incident')} open"
@@ -244,7 +244,7 @@ def _take_name(queries: Application, key: str, ids: Sequence[UUID]) -> None:
 
 
 def _note_press(queries: Application, key: str, ids: Sequence[UUID], note: str) -> None:
-    """Remember what to acknowledge: a run that is cut short loses what a button returned."""
+    """Remember what to acknowledge: a run that is cut short loses the press."""
     st.session_state[_pressed(key)] = (queries.now(), ids, note)
 
 

@@ -195,7 +195,7 @@ def _address_of(queries: Application, hashes: Sequence[TxHash], case_id: str) ->
 
 
 def question_now(queries: Application) -> LookupQuestion:
-    """Return what the address names, or what was pasted if the address stands for that.
+    """Return the question in the address, or the pasted one if the address stands for it.
 
     It is the same object until another question replaces it. May raise StoreError.
     """

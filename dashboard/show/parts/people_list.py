@@ -239,7 +239,7 @@ class _Invitation(Struct):
 
 
 def _note(queries: Application) -> None:
-    """Remember whom to invite: a run that is cut short loses what a form returned."""
+    """Remember whom to invite: a run that is cut short loses the form."""
     name, role = st.session_state["invited_name"], st.session_state["invited_role"]
     _ask_for_link(queries, " ".join((name or "").split()), Role(role))
 

@@ -253,7 +253,7 @@ def answer_editor(queries: Application, tx_hash: TxHash, context: AnswerContext)
     if is_saved:
         _change(queries, text or "", state, "The texts are changed")
     if is_previewed:
-        with trouble_shown("There is no preview."):
+        with trouble_shown("No preview."):
             _preview(queries, text or "", tx_hash, context)
     if state.text is not None:
         _reset(queries, state)

@@ -113,7 +113,7 @@ def _what_is_set() -> None:
 def _since_start(found: ConfigurationState) -> None:
     """Say what the files hold by now that a reload would refuse, or bring."""
     if found.mistakes:
-        _mistakes("With the files as they are now, Linewatch does not start again:", found.mistakes)
+        _mistakes("With the present files Linewatch would not start again:", found.mistakes)
     elif found.changed:
         many = counted(len(found.changed), "setting")
         notice(

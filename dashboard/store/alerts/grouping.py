@@ -275,7 +275,7 @@ class IncidentGrouping:
         return found, is_new
 
     def _counted(self, incident: Incident, transition: Transition) -> bool:
-        """Whether what a transition ends, if it ends the trouble of a network, began here."""
+        """Whether a transition ends a network's trouble that began here, or ends none."""
         if transition.subject.tx_hash is not None or transition.after.is_open:
             return True
         mine, opening_id = incident.incident_id, opening_of(self._connection, transition)

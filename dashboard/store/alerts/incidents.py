@@ -134,7 +134,7 @@ def count_opened(connection: Connection, since: datetime, until: datetime | None
 
 
 class OpenCounts(Struct, frozen=True):
-    """How many incidents are open, how many of them are unacknowledged, and since when."""
+    """How many incidents are open, how many of them are unassigned, and since when."""
 
     many: int = 0
     unassigned: int = 0

@@ -162,7 +162,7 @@ def _notify(
 def _record(
     connection: Connection, due: DueDigest, grounds: DigestGrounds, now: datetime
 ) -> tuple[UUID, int]:
-    """Store what is notified of, with its place in the outbox, already taken from it."""
+    """Store the transition behind a digest, with a place in the outbox that is already done."""
     recipient, subject = due.recipient, Subject(SubjectKind.DIGEST, INSTALLATION)
     period = f"{grounds.begins_at.isoformat()}:{due.until.isoformat()}"
     name = f"{recipient.channel}:{recipient.address}:{period}"

@@ -129,8 +129,8 @@ def unobserved(
 ) -> Iterator[DatedFee]:
     """Yield the fees of a history that were not seen; both are in order of time.
 
-    An observed fee is the block with that fee whose time is nearest, and which is not newer than
-    the block that was seen next.
+    An observed fee is the nearest block in time with that fee, but no newer than the block seen
+    next.
     """
     times = [each.at for each in dated]
     is_seen, newest = [False] * len(dated), len(dated)

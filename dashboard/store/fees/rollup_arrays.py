@@ -84,7 +84,7 @@ class RollupArrays(Struct, frozen=True):
 
     @classmethod
     def of_saved(cls, saved: Sequence[SavedFee]) -> Self:
-        """Roll up what fees add to a roll-up that already counts the fees which they replaced."""
+        """Roll up saved fees for a roll-up that already counts the fees they replaced."""
         values = cls.of_fees([each.fee for each in saved])
         old = [(place, each) for place, (_, each) in enumerate(saved) if each is not None]
         places = _integers([place for place, _ in old])

@@ -118,7 +118,7 @@ partial_index(
     where=watched_cohorts.c.is_rejected,
 )
 
-# With what shows that a member no longer is like its group, so that the index alone is read.
+# With the columns by which a member differs from its group, so that the index alone is read.
 partial_index(
     "ix_watched_cohorts_group_id",
     *watched_cohorts.c["group_id", "failing_since", "is_rejected", "included_at"],

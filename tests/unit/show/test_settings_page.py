@@ -99,7 +99,7 @@ def test_changes_and_mistakes_since_the_start_are_named(store: Store) -> None:
     assert "and 8 more" in changed
     for each in ("9001", "another secret", "empty", "&lt;b&gt;x&lt;/b&gt;"):
         assert each in changed.partition("After a reload")[2].partition("Set here")[0]
-    assert "Linewatch does not start again" in broken
+    assert "Linewatch would not start again" in broken
     assert "and 2 more" in broken
     assert "A reload would change" not in broken
 

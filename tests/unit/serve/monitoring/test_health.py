@@ -181,4 +181,4 @@ async def test_serve_is_ready_once_it_knows_which_hashes_are_on_record(store: St
 
     assert (before.status_code, after.status_code) == (503, 200)
     (reason,) = json.loads(bytes(before.body))["reasons"]
-    assert reason == "The hashes on record are being read: lookups are slow."
+    assert reason == "The hashes on record are being read: look-ups are slow."
