@@ -50,7 +50,7 @@ function groupOf(name) {
   return name.startsWith("linewatch_") ? "Linewatch's own" : `Exclusion RPC · ${name.split("_")[0]}_`;
 }
 
-// The params of the method's first example, or null where it has none.
+// The params of the method's first example, or null if it has none.
 function exampleOf(method, rpc) {
   const [example] = method.examples ?? [];
   return example?.params ? example.params.map((each) => resolved(each, rpc).value) : null;
@@ -121,7 +121,7 @@ function field(param, value) {
   return { label, hint, element, read: () => (element.value === "" ? undefined : isText ? element.value : asJson(element.value)) };
 }
 
-// JSON where it is that; else the text itself, for the server to judge.
+// Parses JSON; any other text goes to the server as it is.
 function asJson(text) {
   try { return JSON.parse(text); } catch { return text; }
 }
