@@ -19,7 +19,7 @@ LinewatchError
 │   └── ForeignStore          the state folder belongs to another installation
 ├── DeliveryError             a notification was not handed over
 │   ├── DeliveryDeferred      temporary: keep it and try again
-│   │   └── DeliveryBlocked   so will be every message to that recipient: put those off as well
+│   │   └── DeliveryBlocked   so is every message to that recipient now: keep all of them
 │   ├── DeliveryRefused       permanent for this recipient: keep it as a dead message
 │   └── DeliveryWithheld      not ours to send: another worker will, or the address is off
 └── RoleError                 a process of ours cannot start
@@ -39,7 +39,7 @@ class InputError(LinewatchError):
 
 
 class NotFound(InputError):
-    """Nothing has the name or the id that was given; the text says of what kind."""
+    """Nothing has the name or the id that was given; the text names the kind."""
 
 
 class NotAllowed(InputError):
@@ -67,7 +67,7 @@ class UpstreamFailed(UpstreamUnavailable):
 
 
 class UpstreamThrottled(UpstreamError):
-    """Asked too fast; `retry_after` is for how long the upstream wants no requests."""
+    """Asked too fast; `retry_after` is how long the upstream wants no requests."""
 
     def __init__(self, message: str, retry_after: timedelta | None = None) -> None:
         """Remember how long to wait, if the upstream said so."""
@@ -114,7 +114,7 @@ class DeliveryDeferred(DeliveryError):
 class DeliveryBlocked(DeliveryDeferred):
     """Nothing can be handed over to this recipient now, whatever the message says.
 
-    `retry_after` is for how long the other side wants nothing, if it said so.
+    `retry_after` is how long the other side wants nothing, if it said so.
     """
 
     def __init__(self, message: str, retry_after: timedelta | None = None) -> None:

@@ -31,7 +31,7 @@ _PAUSES: Final = (0.05, 1.0)
 _SIGNALS: Final = (signal.SIGINT, signal.SIGTERM)
 
 _MORE_TIME: Final = "EXTEND_TIMEOUT_USEC=120000000"
-"""From now on, as much as the unit gives a start."""
+"""From now on, the same time as the unit allows for a start."""
 
 RunRole: TypeAlias = Callable[[str], None]
 """Does the work of the role of this name until it is asked to end."""

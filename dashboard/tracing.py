@@ -80,7 +80,7 @@ def _without_secrets(record: logging.LogRecord) -> bool:
     """Keep the address and the headers, which may hold keys, out of what the exporter logs."""
     given = (text for name, text in os.environ.items() if name.startswith(_OTLP))
     if quotes(record.getMessage(), (part for text in given for part in _PARTS.split(text))):
-        record.msg, record.args = f"spans cannot be sent: check {_WHERE[0]} and its kin", ()
+        record.msg, record.args = f"spans cannot be sent: check {_WHERE[0]} and the like", ()
     return True
 
 
