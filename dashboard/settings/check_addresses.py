@@ -120,7 +120,7 @@ def _check_proxy(proxy: ProxySettings) -> Iterator[Remark]:
     if set(proxy.roles) - {EVERYBODY} and not proxy.groups_header:
         yield (*path, "groups_header"), "is empty, and roles name groups: say which header has them"
     if proxy.groups_header and proxy.groups_header.lower() == proxy.header.lower():
-        yield (*path, "groups_header"), "is that of the person: groups have a header of their own"
+        yield (*path, "groups_header"), "is the header of the person: groups need one of their own"
     for name in ("header", "groups_header"):
         text: str = getattr(proxy, name)
         is_given = text or name == "header"
@@ -141,7 +141,7 @@ def _check_issuer(name: str, issuer: IssuerSettings) -> Iterator[Remark]:
     path = ("sign_in", "issuers", name)
     if not _ISSUER_NAME.fullmatch(name):
         message = (
-            f"is called {shorten(name)}, which stands in addresses: write small letters, digits "
+            f"is called {shorten(name)}, which is part of addresses: write small letters, digits "
             "and -, a letter first, 40 at most"
         )
         yield path, message

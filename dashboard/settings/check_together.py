@@ -47,10 +47,10 @@ _LEVELS: Final = ("low", "medium", "high")
 
 _SHORTEST: Final = {
     "keep_fees": (timedelta(days=1), "1d: the usual fee is computed from a day"),
-    "keep_rejections": (timedelta(days=8), "8d: our own serve answers of those of seven days"),
+    "keep_rejections": (timedelta(days=8), "8d: our own serve answers about the last seven days"),
     "keep_notifications": (timedelta(days=8), "8d: a mail is tried again for seven days"),
     "keep_credits": (timedelta(days=32), "32d: Health shows what this month cost"),
-    "keep_coverage_gaps": (timedelta(days=30), "30d: Health lists those of 30 days"),
+    "keep_coverage_gaps": (timedelta(days=30), "30d: Health lists the last 30 days"),
 }
 """The shortest allowed value of each, and why."""
 

@@ -64,7 +64,7 @@ def _check_key(
         message = "is empty or holds / or :, so no client could present it: write another"
         yield (*path, "key"), message
     if owner != name:
-        yield (*path, "key"), f"is that of {owner}: a log could not say who called"
+        yield (*path, "key"), f"is also the key of {owner}: a log could not say who called"
 
 
 def _check_key_networks(

@@ -117,7 +117,7 @@ def check_recipients(
             try:
                 WeekSpan.parse(span)
             except InputError as error:
-                yield (*path, "active"), f"holds what cannot be read: {error}"
+                yield (*path, "active"), f"holds a value that cannot be read: {error}"
         if each.digest:
             yield from _check_digest(name, each.digest, channels)
 
@@ -125,7 +125,7 @@ def check_recipients(
 def _check_digest(name: str, digest: str, channels: Collection[str]) -> Iterator[Remark]:
     path = ("recipients", name, "digest")
     if name in channels:
-        yield path, "is that of a channel: digests go by mail"
+        yield path, "is for a channel: digests go by mail"
     try:
         DigestTime.parse(digest)
     except InputError as error:

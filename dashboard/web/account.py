@@ -259,7 +259,7 @@ def _invitation_page(person: Person, mistake: str = "") -> str:
     asked = post_form(
         text_field("name", "Name", person.name, LONGEST_NAME, autocomplete="username", readonly=""),
         password_field("password", "New password", "new-password"),
-        element("p", f"At least {SHORTEST_PASSWORD} characters: several words, say."),
+        element("p", f"At least {SHORTEST_PASSWORD} characters, such as several words."),
         submit("Set password and sign in"),
     )
     return plain_page(f"Welcome, {visible(person.name)}", mistake_line(mistake), role, asked)

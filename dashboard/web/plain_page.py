@@ -111,7 +111,7 @@ def notice(status: int, title: str, text: str, *more: str) -> HTMLResponse:
 
 
 def starting_page() -> HTMLResponse:
-    """Return the page shown until the pages can be."""
+    """Return the page shown while Linewatch starts."""
     return notice(503, "Linewatch is starting", "Try again in a moment.")
 
 

@@ -78,7 +78,7 @@ def _senders(written: object) -> tuple[Address, ...]:
     try:
         return tuple(Address.parse(str(each)) for each in items(written))
     except InputError as error:
-        raise InputError(f"holds what is wrong: {error}") from error
+        raise InputError(f"holds a wrong value: {error}") from error
 
 
 def _labels(written: object) -> tuple[str, ...]:
@@ -124,7 +124,7 @@ def _spans(written: object) -> tuple[WeekSpan, ...]:
     try:
         return tuple(WeekSpan.parse(str(each)) for each in items(written))
     except InputError as error:
-        raise InputError(f"holds what is wrong: {error}") from error
+        raise InputError(f"holds a wrong value: {error}") from error
 
 
 def _reports(written: object) -> bool:

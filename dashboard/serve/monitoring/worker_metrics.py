@@ -74,7 +74,7 @@ class WorkerMetrics(Collector):
             NotificationState.SENT: counts.sent,
             NotificationState.DEAD: counts.dead,
         }
-        about = "Notifications pending and held now, sent and dead of those of the last 30 days."
+        about = "Notifications pending and held now, and sent or dead of the last 30 days."
         yield gauge("notifications", about, of_states, "state")
         about = "Pending notifications that wait neither for their time nor for the cap."
         yield gauge("notifications_in_delivery", about, counts.in_delivery)

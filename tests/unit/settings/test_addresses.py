@@ -48,7 +48,7 @@ MISTAKES = {
     "groups in the header of the person": (
         PROXY + "addresses = ['10.0.0.5']\nroles = { '*' = 'viewer' }\n"
         "groups_header = 'remote-user'\n",
-        ("sign_in.proxy.groups_header", "is that of the person"),
+        ("sign_in.proxy.groups_header", "is the header of the person"),
     ),
     "a header that browsers set": (
         PROXY + "addresses = ['10.0.0.5']\nroles = { '*' = 'viewer' }\nheader = 'Cookie'\n",

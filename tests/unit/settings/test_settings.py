@@ -265,7 +265,7 @@ MISTAKES = {
     ),
     "one key under two names": (
         KEY + "[serve.keys.nodes]\nkey = 'w'\n",
-        ("serve.keys.nodes.key", "is that of wallets"),
+        ("serve.keys.nodes.key", "is also the key of wallets"),
     ),
     "devnet without a key": (
         NETWORK + "[devnet]\nmode = 'on'\n",
@@ -384,10 +384,10 @@ def test_store_keeps_for_a_time_or_forever(tmp_path: Path) -> None:
     [
         ("keep_fees = 'always'", "'always' is not a duration; write one such as 14d or 12h"),
         ("keep_fees = '12h'", "the usual fee is computed from a day"),
-        ("keep_rejections = '7d'", "our own serve answers of those of seven days"),
+        ("keep_rejections = '7d'", "our own serve answers about the last seven days"),
         ("keep_notifications = '1d'", "a mail is tried again for seven days"),
         ("keep_credits = '31d'", "Health shows what this month cost"),
-        ("keep_coverage_gaps = '8d'", "Health lists those of 30 days"),
+        ("keep_coverage_gaps = '8d'", "Health lists the last 30 days"),
         ("keep_fee_minutes = '2d'", "is shorter than store.keep_fees"),
         ("keep_fees = 'forever'", "is shorter than store.keep_fees"),
     ],
