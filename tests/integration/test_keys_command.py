@@ -56,7 +56,7 @@ def test_list_tells_keys_of_the_settings_and_of_the_store(installation: Installa
         (("create", "a/b"), "'a/b' cannot name a key"),
         (("create", "x", "--network", "6"), "'6' is not a network of this installation: mine (5)"),
         (("create", "x", "--method", "eth_call"), "'eth_call' is not a method: choose from"),
-        (("create", "x", "--rate", "fast"), "such as 50/s or 600/m, or none"),
+        (("create", "x", "--rate", "fast"), "such as 50/s, or none"),
         (("create", "x", "--burst", "0"), "'0' is not a burst"),
         (("create", "x", "--report", "--method", "subscribe"), "leaves out saveRejected"),
         (("limit", "node"), "nothing to change"),

@@ -137,11 +137,14 @@ def test_choices_go_elsewhere_in_a_file_without_the_password(
     again = ConfigurationImport(here.context).take(text, ADA)
 
     assert configuration_file(configured(there.context)) == text
-    assert "mail.password is in no file" in " ".join(taken.left)
+    assert "mail.password is never in a file" in " ".join(taken.left)
     assert "mail.password" not in there.chosen_settings.values()  # it was for another server
     assert (again.changes, again.left) == ((), ())
     assert here.chosen_settings.values()["mail.password"] == Secret(CANARY)
-    for wrong, said in (('password = "x"', "belongs in no file"), ("sender = true", "neither a")):
+    for wrong, said in (
+        ('password = "x"', "does not belong in a file"),
+        ("sender = true", "neither a"),
+    ):
         with pytest.raises(WrongConfiguration, match=said):
             ConfigurationImport(there.context).take(f"[chosen.mail]\n{wrong}\n", ADA)
 

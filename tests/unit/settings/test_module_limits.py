@@ -65,7 +65,7 @@ def test_file_of_ones_own_node_goes_before_the_table_of_the_network(tmp_path: Pa
 @pytest.mark.parametrize(
     ("named", "said"),
     [
-        ("linea-mainet", "no table of module limits: write one of linea-dev-v4.4, "),
+        ("linea-mainet", "not a table of module limits: write one of linea-dev-v4.4, "),
         ("/nowhere/limits.toml", "/nowhere/limits.toml cannot be read: No such file"),
         ("/nowhere/a\0b", r"/nowhere/a\\0b cannot be read: No such file"),
     ],

@@ -247,7 +247,7 @@ MISTAKES = {
     ),
     "a key for a network that is not there": (
         KEY + "networks = ['elsewhere']\n",
-        ("serve.keys.wallets.networks", "own.toml, line 5", "no network here: mine (31337)"),
+        ("serve.keys.wallets.networks", "own.toml, line 5", "not a network here: mine (31337)"),
     ),
     "a key for a method that is not there": (
         KEY + "methods = ['eth_call']\n",
