@@ -105,7 +105,9 @@ def event_words(event: IncidentEvent) -> str:
     by = f" by {visible(event.actor, LONGEST_NAME)}" if event.actor else ""
     to = f" to {visible(event.owner, LONGEST_NAME)}" if event.owner else ""
     note = f": {visible(event.note, LONGEST_NOTE)}" if event.note else ""
-    return f"{event.kind}{_by_how_many(event)}{to}{by}{note}"
+    # the store keeps the older word
+    what = "evaluated again" if event.kind is IncidentEventKind.JUDGED_AGAIN else event.kind
+    return f"{what}{_by_how_many(event)}{to}{by}{note}"
 
 
 def _by_how_many(event: IncidentEvent) -> str:

@@ -63,14 +63,14 @@ def _head(status: NetworkStatus, *more: Markup) -> Markup:
 def _figures(status: NetworkStatus, usual: UsualNow, now: datetime) -> list[Markup]:
     figures, profile = status.figures, status.profile
     return [
-        _judged(figures, usual, now),
+        _deciding_fee(figures, usual, now),
         _threshold(figures, now),
         *_levels(figures.suggested, profile, now),
         _congestion(figures.network_congestion, now, ""),
     ]
 
 
-def _judged(figures: NetworkFigures, usual: UsualNow, now: datetime) -> Markup:
+def _deciding_fee(figures: NetworkFigures, usual: UsualNow, now: datetime) -> Markup:
     """Show the fee that decides busyness beside what it usually is at this hour."""
     name = figures.signal.capitalize()
     value, base_fee = figures.judged_fee, figures.base_fee

@@ -120,7 +120,7 @@ def _compared(of: SeriesKey, level: RollupLevel, stored: Rows, computed: Rows) -
     if level is RollupLevel.DAY:
         suspected.update(stored.keys() - computed.keys())
     found = (
-        _judged(of, level, stored.get(begin), computed.get(begin)) for begin in sorted(suspected)
+        _checked(of, level, stored.get(begin), computed.get(begin)) for begin in sorted(suspected)
     )
     return [each for each in found if each is not None]
 
@@ -146,7 +146,7 @@ def _without_purged(stored: Rows, wrong: Sequence[WrongRollup], hours: Rows) -> 
     ]
 
 
-def _judged(
+def _checked(
     of: SeriesKey, level: RollupLevel, held: Row | None, made: Row | None
 ) -> WrongRollup | None:
     """Check a row against its parts, which are complete if they have as many values as the row."""

@@ -133,7 +133,7 @@ def test_nobody_is_reminded_of_what_is_not_known_until_it_is_judged_again(watch:
 
     assert watch.taken() == [(ONCALL, NotificationKind.CHANGE), (ONCALL, NotificationKind.REMINDER)]
     assert [each.partition(":")[0] for each in watch.story()] == [
-        *("opened with 1 change", "no data", "judged again", "reminded to oncall@example.org")
+        *("opened with 1 change", "no data", "evaluated again", "reminded to oncall@example.org")
     ]
     assert "the fee source has been down since 2026-11-20" in watch.story()[1]
 
