@@ -168,7 +168,7 @@ def _refuse_subjects(subjects: frozenset[str] | None, by: Actor) -> None:
         raise InputError(f"{shorten(unknown[0])} is not a subject: choose from {known}")
     if by.subjects is not None and (subjects is None or not subjects <= by.subjects):
         opened = ", ".join(sorted(by.subjects))
-        raise NotAllowed(f"{by.name} opens {opened}: it makes no token that opens more")
+        raise NotAllowed(f"{by.name} opens {opened}: it cannot make a token that opens more")
 
 
 def _maker(known: Sequence[Token], by: Actor) -> Token | None:

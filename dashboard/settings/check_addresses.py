@@ -90,7 +90,7 @@ def _check_sign_in(settings: Settings) -> Iterator[Remark]:
         yield ("pages", "public_url"), message
     from_elsewhere = given.issuers or given.proxy.addresses or not is_loopback(settings.pages.host)
     if given.is_on and not url and from_elsewhere:
-        message = "is needed where people sign in from other machines: the https address they use"
+        message = "is needed if people sign in from other machines: the https address they use"
         yield ("pages", "public_url"), message
     if given.second_factor and not given.accounts:
         message = (

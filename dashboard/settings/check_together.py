@@ -153,7 +153,7 @@ def _check_policy(fees: FeePolicy, section: SettingPath) -> Iterator[Remark]:
     for below, above in pairwise(_LEVELS):
         for key in ("reward_percentile", "priority_fee_floor", "base_fee_share"):
             if getattr(getattr(fees, below), key) > getattr(getattr(fees, above), key):
-                message = f"is below that of {below}: a higher level suggests no lower fee"
+                message = f"is below that of {below}: a higher level never suggests less"
                 yield (*section, above, key), message
 
 

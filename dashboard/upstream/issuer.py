@@ -257,7 +257,7 @@ async def _table(client: AsyncOAuth2Client, url: str, *, withhold_token: bool = 
         ) from None
     except (OAuthError, httpx.HTTPError, httpx.InvalidURL, ValueError):
         raise UpstreamUnavailable(
-            "it gives an answer that is not an object of OpenID Connect, compressed, or too large"
+            "its answer is compressed, too large, or not an object of OpenID Connect"
         ) from None
     if not isinstance(found, dict):
         raise UpstreamUnreadable("the answer is not an object")

@@ -50,7 +50,7 @@ PLACEHOLDERS: Final[Mapping[str, str]] = {
     "block": "the block of the transaction, or the one it was rejected for",
     "sender": "the sender",
     "nonce": "the nonce",
-    "link": "the address of this look-up, where public_url of [pages] is set",
+    "link": "the address of this look-up, if public_url of [pages] is set",
     "as_of": "the time of this answer",
 }
 """The placeholders of a template, and what each one is replaced by; empty if that is unknown."""
