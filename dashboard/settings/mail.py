@@ -107,7 +107,7 @@ def check_recipients(
     for name, each in recipients.items():
         path = ("recipients", name)
         if name not in channels and not is_mail_address(name):
-            yield path, "is neither an email address nor a channel: write name@example.org"
+            yield path, "is neither a mail address nor a channel: write name@example.org"
         if each.time_zone:
             try:
                 zone_of(each.time_zone)
@@ -141,4 +141,4 @@ def is_mail_address(text: str) -> bool:
 
 
 def no_address(text: str) -> str:
-    return f"holds {shorten(text)}, which is not an email address: write name@example.org"
+    return f"holds {shorten(text)}, which is not a mail address: write name@example.org"

@@ -108,7 +108,7 @@ def _ascii_domain(domain: str) -> str:
 
 
 def _no_address(text: str) -> InputError:
-    return InputError(f"{shorten(text)} is not an email address: write name@example.org")
+    return InputError(f"{shorten(text)} is not a mail address: write name@example.org")
 
 
 class OffCause(StrEnum):
