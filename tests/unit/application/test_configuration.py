@@ -213,8 +213,8 @@ def test_wrong_file_is_refused_as_a_whole_with_every_mistake(tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("text", "says"),
     [
-        ("= 1", "it is no TOML"),
-        ("[" * 5_000, "it is no TOML"),
+        ("= 1", "it is not TOML"),
+        ("[" * 5_000, "it is not TOML"),
         ("rules = 1", "rules is not a table of tables"),
         ("[rules]\nx = 1", "x is not a table of tables"),
     ],

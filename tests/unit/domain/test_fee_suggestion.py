@@ -133,7 +133,7 @@ def test_percentile_takes_exact_fractions_of_a_percent() -> None:
 
 @pytest.mark.parametrize("percent", [-1, 101])
 def test_percentile_refuses_what_is_no_percentage(percent: int) -> None:
-    with pytest.raises(ValueError, match="no percentage"):
+    with pytest.raises(ValueError, match="not a percentage"):
         a_window(1).percentile(percent)
 
 
