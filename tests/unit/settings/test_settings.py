@@ -257,7 +257,7 @@ MISTAKES = {
         KEY + "methods = ['subscribe']\n",
         ("serve.keys.wallets.methods", "leaves out saveRejectedTransactionV1"),
     ),
-    "a rate of a key": (KEY + "rate = 'fast'\n", ("serve.keys.wallets.rate", "such as 50/s, or none")),
+    "a rate of a key": (KEY + "rate = 'fast'\n", ("serve.keys.wallets.rate", "such as 50/s")),
     "a burst of nothing": (KEY + "burst = 0\n", ("serve.keys.wallets.burst",)),
     "a key that nobody can present": (
         KEY.replace("'w'", "'a/b'"),

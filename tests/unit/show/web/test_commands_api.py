@@ -181,7 +181,7 @@ def test_token_of_some_subjects_runs_their_commands_alone(site: Site) -> None:
         done = run(site, site.token(Role.ADMIN, name, frozenset(narrow)), *shown)
         assert (done["status"], done["output"]) == (2, ""), shown
     more = run(site, headers, "tokens", "create", "wide")
-    assert "makes no token that opens more" in more["errors"]
+    assert "cannot make a token that opens more" in more["errors"]
     assert run(site, headers, "tokens", "create", "w", "--only", "rules")["status"] == 0
 
 
