@@ -147,7 +147,8 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
         groups: defaultdict[int, list[WatchedCohort]] = defaultdict(list)
         for each in found:
             if each.renewed_at is not None:
-                self._schedule.renew(each.cohort_id, elapsed_at(each.renewed_at), now)
+                renewed_at = self.clocks.elapsed_since(each.renewed_at)
+                self._schedule.renew(each.cohort_id, renewed_at, now)
             if each.group_id is not None:
                 groups[each.group_id].append(each)
             elif each.last_asked_at is None:
@@ -165,7 +166,7 @@ class ExclusionPoll(PollLoop[ScheduledCohort, Question, ExclusionAnswer, Recorde
     def _scheduled(self, found: WatchedCohort) -> ScheduledCohort:
         ended_at = self._limits_ended_at
         is_after_limits = ended_at is not None and found.born_at >= ended_at
-        born = self.clocks.elapsed_at(found.born_at)
+        born = self.clocks.elapsed_since(found.born_at)
         return ScheduledCohort(found.cohort_id, born, found.size, is_after_limits)
 
     def questions(self, due: Sequence[ScheduledCohort]) -> list[Question]:

@@ -295,7 +295,7 @@ class InclusionPoll(
         elapsed_at, seen_at = self.clocks.elapsed_at, _end_seen_at(each.end)
         return ScheduledHash(
             each.tx_hash,
-            elapsed_at(each.begun_at),
+            self.clocks.elapsed_since(each.begun_at),
             None if each.asked_at is None else elapsed_at(each.asked_at),
             each.is_answered,
             None if seen_at is None else elapsed_at(seen_at) + SETTLES_AFTER,

@@ -147,6 +147,10 @@ class Clocks(Struct, frozen=True):
         """Return what `elapsed` was, or will be, at a time of day, as both clocks are now."""
         return self.elapsed() - (self.now() - moment)
 
+    def elapsed_since(self, moment: datetime) -> timedelta:
+        """Return the same of a past moment; now, if a clock that was ahead told it."""
+        return min(self.elapsed_at(moment), self.elapsed())
+
     @property
     def offset(self) -> timedelta:
         """How far the time of day is ahead of `elapsed`."""

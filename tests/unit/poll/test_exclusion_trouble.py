@@ -117,6 +117,30 @@ async def test_attempt_in_the_future_counts_from_the_tracking(
     assert upstream.questions[a_hash(1)] == asked
 
 
+@pytest.mark.parametrize("is_attempt_known", [False, True])
+async def test_hash_tracked_by_a_machine_whose_clock_is_ahead_is_asked_about_like_any_other(
+    store: Store,
+    poll: ExclusionPoll,
+    upstream: ScriptedExclusion,
+    fake_clock: FakeClock,
+    *,
+    is_attempt_known: bool,
+) -> None:
+    ahead = timedelta(minutes=10)
+    fake_clock.set_clock(ahead)
+    attempted_at = fake_clock.now() - seconds(5) if is_attempt_known else None
+    watch(store, fake_clock, 1, attempted_at=attempted_at)
+    fake_clock.set_clock(-ahead)
+
+    await let_pass(poll, fake_clock, seconds(3))
+    first = len(upstream.asked)
+    for _ in range(10):
+        await let_pass(poll, fake_clock, timedelta(minutes=1))
+
+    assert first > 0
+    assert len(upstream.asked) < 50
+
+
 @pytest.mark.parametrize("jump", [timedelta(days=-7), timedelta(days=7)])
 async def test_clock_that_is_set_loses_no_rejection(
     store: Store,
