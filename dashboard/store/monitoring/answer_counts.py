@@ -145,13 +145,16 @@ def note_failure(
     asked_at: datetime,
     failed: tuple[Operation, Failure],
 ) -> None:
-    """Record that a question failed; `failing_since` stays the first time."""
+    """Record that a question failed; `failing_since` stays the first time.
+
+    If the upstream asked for a pause, the question fails until that is over: nobody asks it again.
+    """
     operation, failure = failed
     row = {
         "network_id": network_id,
         "operation": operation,
         "failing_since": asked_at,
-        "last_failed_at": asked_at,
+        "last_failed_at": asked_at + (failure.retry_after or timedelta()),
         "failure_kind": failure.kind,
         "failure_message": failure.message,
     }

@@ -6,10 +6,11 @@ from datetime import timedelta
 
 import pytest
 
+from dashboard.domain.alerts.condition import State
 from dashboard.domain.fees.gas import GasObservation, GasSource
 from dashboard.domain.health.budgets import USUAL
 from dashboard.domain.health.coverage import Gap, GapCause, Watched
-from dashboard.domain.health.observation import Operation, Spent
+from dashboard.domain.health.observation import Failure, FailureKind, Operation, Spent
 from dashboard.poll.gas import GasArchive
 from dashboard.poll.lease import LeaseLost, NetworkStore
 from dashboard.poll.lookup import LiveLookup
@@ -32,7 +33,7 @@ from tests.builders import (
 )
 from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import SILENCE, ScriptedExclusion
-from tests.unit.poll.condition_scene import Scene
+from tests.unit.poll.condition_scene import Scene, conditions_of, told
 
 MINUTE = timedelta(minutes=1)
 BOTH = tuple(Watched)
@@ -163,6 +164,27 @@ def test_single_failure_makes_no_gap_however_long_nobody_asks_again(
     look_for(store, coverage, fake_clock, 30)
 
     assert missed(store) == []
+
+
+def test_pause_that_the_upstream_asked_for_is_a_gap_and_an_outage(
+    store: Store, coverage: CoverageWatch, fake_clock: FakeClock
+) -> None:
+    conditions, operation = conditions_of(fake_clock), Operation.EXCLUSION_STATUS
+    look_for(store, coverage, fake_clock, 1)
+    throttled = Failure(FailureKind.THROTTLED, "asked too often", 5 * MINUTE)
+    since = fake_clock.now()
+    with store.write() as connection:
+        note_failure(connection, A_NETWORK, since, (operation, throttled))
+    for _ in range(5):
+        look_for(store, coverage, fake_clock, 1)
+        with store.write() as connection:
+            conditions.update_exclusion_outage(connection, fake_clock.now())
+    with store.write() as connection:
+        note_answered(connection, A_NETWORK, [operation], fake_clock.now())
+    look_for(store, coverage, fake_clock, 1)
+
+    assert [(each.begins_at, each.ends_at) for each in missed(store)] == [(since, fake_clock.now())]
+    assert [(each.after, each.at - since) for each in told(store)] == [(State.SILENT, 2 * MINUTE)]
 
 
 def test_fees_that_the_node_tells_instead_are_no_gap(
