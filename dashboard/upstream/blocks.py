@@ -11,7 +11,9 @@ from msgspec import Struct
 
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.errors import UpstreamError
+from dashboard.upstream.exclusion import loop_time
 from dashboard.upstream.node import NodeClient
+from dashboard.upstream.node_failover import Elapsed, Preference
 from dashboard.wire.node import BlockTransactions
 
 _FURTHEST: Final = 300
@@ -37,10 +39,12 @@ class NewBlocks(Struct, frozen=True):
 class BlockStream:
     """Reads new blocks of one network from the first of its nodes that answers."""
 
-    def __init__(self, nodes: Sequence[NodeClient], network_id: NetworkId) -> None:
+    def __init__(
+        self, nodes: Sequence[NodeClient], network_id: NetworkId, elapsed: Elapsed = loop_time
+    ) -> None:
         """Check the network of each node at its first use."""
         self._unchecked = set(nodes)
-        self._nodes = nodes
+        self._nodes = Preference(nodes, elapsed)
         self._network_id = network_id
         self._held: BlockTransactions | None = None
         self._times_older = 0
@@ -52,11 +56,20 @@ class BlockStream:
         is reported. UpstreamError if no node answers; the next reading then begins at the same
         block.
         """
-        *others, last = self._nodes
+        *others, last = self._nodes.in_order()
         for node in others:
             with suppress(UpstreamError):
-                return await self._read(node, most)
-        return await self._read(last, most)
+                return await self._try(node, most)
+        return await self._try(last, most)
+
+    async def _try(self, node: NodeClient, most: int) -> NewBlocks | None:
+        is_answered, began = False, self._nodes.elapsed()
+        try:
+            found = await self._read(node, most)
+            is_answered = True
+        finally:
+            self._nodes.note(node, began, is_answered=is_answered)
+        return found
 
     async def _read(self, node: NodeClient, most: int) -> NewBlocks | None:
         if node in self._unchecked:

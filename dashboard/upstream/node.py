@@ -288,27 +288,6 @@ class InclusionClient:
         return dict(zip(distinct, counts, strict=True))
 
 
-class FirstThatAnswers:
-    """Asks the first node, then each next one about what is still unanswered."""
-
-    def __init__(self, clients: Sequence[InclusionClient]) -> None:
-        self._clients = clients
-
-    async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
-        """Return one answer for each question, in order; a failure if no node answers it."""
-        first, *others = self._clients
-        answers = await first.ask(questions)
-        for client in others:
-            open_ = [place for place, each in enumerate(answers) if each.failure is not None]
-            if not open_:
-                break
-            more = await client.ask([questions[place] for place in open_])
-            for place, answer in zip(open_, more, strict=True):
-                if answer.failure is None:
-                    answers[place] = answer
-        return answers
-
-
 _MEASURED_BLOCKS: Final = 1000
 _FURTHEST: Final = timedelta(days=3650)
 

@@ -1,4 +1,4 @@
-"""Follow a chain through several nodes: the first healthy one is asked, the others are standbys."""
+"""Several nodes of a chain: the first healthy one is asked, the others are standbys."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import asyncio
 from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
-from typing import Final
+from typing import Final, Generic, TypeVar
 
 from msgspec import Struct, field
 
 from dashboard.domain.quantity import NetworkId
+from dashboard.domain.tracking.inclusion import InclusionAnswer, InclusionQuestion
 from dashboard.errors import (
     UpstreamError,
     UpstreamRolledBack,
@@ -18,8 +19,9 @@ from dashboard.errors import (
     UpstreamUnavailable,
 )
 from dashboard.logs import get_logger
+from dashboard.upstream.exclusion import loop_time
 from dashboard.upstream.gas_oracle import ChainFees, ChainFollower
-from dashboard.upstream.node import NodeClient
+from dashboard.upstream.node import InclusionClient, NodeClient
 from dashboard.wire.node import BlockHeader
 
 
@@ -308,3 +310,74 @@ def _all_of(errors: Sequence[UpstreamError]) -> UpstreamError:
         known = [wait for wait in waits if wait is not None]
         return UpstreamThrottled(said, min(known, default=timedelta(0)) or None)
     return UpstreamUnavailable(said)
+
+
+_SHORTEST_REST: Final = timedelta(seconds=15)
+_LONGEST_REST: Final = timedelta(minutes=5)
+_LONG: Final = timedelta(seconds=1)
+"""A node that fails sooner delays nobody, so it goes on being asked first."""
+
+NodeT = TypeVar("NodeT")
+
+
+class Preference(Generic[NodeT]):
+    """Nodes by preference; one that hangs comes last for a while, longer each time.
+
+    So it delays few questions, and an answer brings it back.
+    """
+
+    def __init__(self, nodes: Sequence[NodeT], elapsed: Elapsed = loop_time) -> None:
+        self.elapsed = elapsed
+        self._nodes = nodes
+        self._rests: dict[NodeT, tuple[timedelta, timedelta]] = {}
+
+    def in_order(self) -> list[NodeT]:
+        now = self.elapsed()
+        return sorted(self._nodes, key=lambda each: self._rest_of(each)[1] > now)
+
+    def note(self, node: NodeT, began: timedelta, *, is_answered: bool) -> None:
+        """Note whether a node answered what it was asked at `began`."""
+        (rest, until), now = self._rest_of(node), self.elapsed()
+        if is_answered:
+            self._rests.pop(node, None)
+        elif until <= now and now - began >= _LONG:
+            rest = min(max(2 * rest, _SHORTEST_REST), _LONGEST_REST)
+            self._rests[node] = rest, now + rest
+
+    def _rest_of(self, node: NodeT) -> tuple[timedelta, timedelta]:
+        """Return the length of its last rest, and when that ends."""
+        return self._rests.get(node, (timedelta(), timedelta.min))
+
+
+class FirstThatAnswers:
+    """Asks the first node, then each next one about what is still unanswered."""
+
+    def __init__(self, clients: Sequence[InclusionClient], elapsed: Elapsed = loop_time) -> None:
+        self._clients = Preference(clients, elapsed)
+
+    async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
+        """Return one answer for each question, in order; a failure if no node answers it."""
+        first, *others = self._clients.in_order()
+        answers = await self._ask(first, questions)
+        for client in others:
+            open_ = [place for place, each in enumerate(answers) if each.failure is not None]
+            if not open_:
+                break
+            more = await self._ask(client, [questions[place] for place in open_])
+            for place, answer in zip(open_, more, strict=True):
+                if answer.failure is None:
+                    answers[place] = answer
+        return answers
+
+    async def _ask(
+        self, client: InclusionClient, questions: Sequence[InclusionQuestion]
+    ) -> list[InclusionAnswer]:
+        """Ask one node; it has not answered either if the asker does not wait any longer."""
+        answers: list[InclusionAnswer] = []
+        began = self._clients.elapsed()
+        try:
+            answers = await client.ask(questions)
+        finally:
+            is_answered = any(each.failure is None for each in answers)
+            self._clients.note(client, began, is_answered=is_answered)
+        return answers

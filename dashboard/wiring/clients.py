@@ -43,8 +43,8 @@ from dashboard.upstream.exclusion_endpoints import ExclusionEndpoints
 from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
 from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.http import HttpAsker, HttpClient, RetryPolicy, open_client
-from dashboard.upstream.node import BlockClient, FirstThatAnswers, InclusionClient, NodeClient
-from dashboard.upstream.node_failover import FailoverFollower, FailoverPolicy
+from dashboard.upstream.node import BlockClient, InclusionClient, NodeClient
+from dashboard.upstream.node_failover import FailoverFollower, FailoverPolicy, FirstThatAnswers
 from dashboard.upstream.websocket import WebSocketAsker
 from dashboard.wiring.clock import elapsed, utc_now
 from dashboard.wiring.networks import Network, budgets_of, is_own_serve, networks_of, tariff_of
@@ -188,7 +188,7 @@ class Clients(Struct, frozen=True):
     def inclusion(self, network: Network) -> InclusionAsker | None:
         """Return the client that asks the network's nodes for receipts, if there are nodes."""
         clients = [InclusionClient(node, network.network_id) for node in self.nodes(network)]
-        return None if not clients else FirstThatAnswers(clients)
+        return None if not clients else FirstThatAnswers(clients, elapsed)
 
     def blocks(self, network: Network) -> BlockClient | None:
         """Return the client that dates blocks, if there are nodes."""
@@ -199,7 +199,7 @@ class Clients(Struct, frozen=True):
     def new_blocks(self, network: Network) -> BlockStream | None:
         """Return the reader of the transactions in new blocks, if there are nodes."""
         nodes = self.nodes(network)
-        return BlockStream(nodes, network.network_id) if nodes else None
+        return BlockStream(nodes, network.network_id, elapsed) if nodes else None
 
     def follower(self, network: Network, fees: FeePolicy) -> FailoverFollower | None:
         """Return the follower that reads fees from the nodes of the network, if there are any."""

@@ -8,7 +8,8 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
 from dashboard.upstream.blocks import BlockStream, NewBlocks
 from dashboard.upstream.node import NodeClient
-from tests.builders import a_hash
+from tests.builders import a_hash, seconds
+from tests.fake_clock import FakeClock
 from tests.unit.upstream.chain_followers import a_chain
 from tests.unit.upstream.fake_chain import FakeChain
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker
@@ -144,3 +145,21 @@ async def test_node_without_a_block_is_refused() -> None:
 
     with pytest.raises(UpstreamError, match="it has no newest block"):
         await read(stream)
+
+
+async def test_node_that_hangs_is_asked_last_until_it_answers(chain: FakeChain) -> None:
+    clock, asked = FakeClock(), [0]
+
+    def hang(_calls: list[Call]) -> UpstreamError:
+        asked[0] += 1
+        clock.wait(seconds(5))
+        return UpstreamUnavailable("no answer within 5 s")
+
+    nodes = [NodeClient(ScriptedAsker(each)) for each in (hang, chain.answer)]
+    stream = BlockStream(nodes, NETWORK, clock.elapsed)
+
+    for _ in range(60):
+        await read(stream)
+        clock.wait(seconds(1))
+
+    assert asked[0] == 3

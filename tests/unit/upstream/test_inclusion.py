@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -10,8 +11,11 @@ import pytest
 from dashboard.domain.health.observation import FailureKind
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.tracking.inclusion import Inclusion, InclusionAnswer, InclusionQuestion
+from dashboard.upstream.endpoint import Charge
 from dashboard.upstream.node import LARGEST_BATCH, InclusionClient, NodeClient
-from tests.builders import a_hash, an_address
+from dashboard.upstream.node_failover import FirstThatAnswers
+from tests.builders import a_hash, an_address, seconds
+from tests.fake_clock import FakeClock
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, fault, result
 
 pytestmark = pytest.mark.anyio
@@ -229,3 +233,72 @@ async def test_node_of_another_network_is_not_believed() -> None:
 
 async def test_nothing_to_ask_is_answered_with_nothing() -> None:
     assert await Chain().client.ask([]) == []
+
+
+class HangingAsker(ScriptedAsker):
+    """Answers nothing for eight seconds while it `hangs`."""
+
+    def __init__(self, chain: Chain, clock: FakeClock) -> None:
+        super().__init__(chain.answer)
+        self.hangs = True
+        self._clock = clock
+
+    async def post_json(self, body: bytes, limit: int, charge: Charge | None = None) -> bytes:
+        """Wait until the asker gives up, or answer like another one."""
+        if self.hangs:
+            self.asked.append([])
+            self._clock.wait(seconds(8))
+            await asyncio.Event().wait()
+        return await super().post_json(body, limit, charge)
+
+
+async def test_second_node_is_asked_about_what_the_first_does_not_answer() -> None:
+    first, second = Chain(), Chain()
+    first.refuse = lambda call: fault(-32000, call) if str(a_hash(2)) in call["params"] else None
+    second.include(2)
+
+    answers = await FirstThatAnswers([first.client, second.client]).ask(about(1, 2))
+
+    assert [(each.failure, each.inclusion is not None) for each in answers] == [
+        (None, False),
+        (None, True),
+    ]
+
+
+async def test_node_that_fails_at_once_is_asked_first_all_the_same() -> None:
+    preferred, standby = Chain(), Chain()
+    preferred.refuse = lambda call: fault(-32000, call)
+    nodes = FirstThatAnswers([preferred.client, standby.client], FakeClock().elapsed)
+
+    for _ in range(3):
+        await nodes.ask(about(1))
+    preferred.refuse = lambda _: None
+    asked = len(standby.asker.asked)
+    await nodes.ask(about(1))
+
+    assert len(standby.asker.asked) == asked
+
+
+async def test_node_that_hangs_is_asked_last_until_it_answers() -> None:
+    clock, standby = FakeClock(), Chain()
+    asker = HangingAsker(Chain(), clock)
+    preferred = InclusionClient(NodeClient(asker), NETWORK)
+    nodes = FirstThatAnswers([preferred, standby.client], clock.elapsed)
+
+    async def look_up() -> list[InclusionAnswer]:
+        async with asyncio.timeout(0.02):
+            return await nodes.ask(about(1))
+
+    with pytest.raises(TimeoutError):
+        await look_up()
+    standing_by = [await look_up() for _ in range(3)]
+    tried = len(asker.asked)
+    asker.hangs = False
+    clock.wait(seconds(15))
+    await look_up()
+    before = len(standby.asker.asked)
+    await look_up()
+
+    assert standing_by == [[InclusionAnswer(a_hash(1))]] * 3
+    assert tried == 1
+    assert len(standby.asker.asked) == before
