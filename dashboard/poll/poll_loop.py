@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import partial
-from typing import ClassVar, Generic, Protocol, TypeVar
+from typing import ClassVar, Final, Generic, Protocol, TypeVar
 
 from anyio.to_thread import run_sync
 from msgspec import Struct
@@ -24,6 +24,15 @@ from dashboard.poll.lease import Clocks, NetworkStore
 from dashboard.store.monitoring.answer_counts import note_unasked
 
 _log = get_logger("poll")
+
+_LONGEST_TICK: Final = timedelta(seconds=10)
+"""A slow upstream is asked about as many hashes in one tick as it answers in this time: rejections
+are recorded, and new hashes asked about, only after a tick."""
+
+_FIRST_TICK: Final = 500
+"""The most hashes of the first tick, when nobody knows yet how fast the upstream is."""
+
+_SMALLEST_TICK: Final = 10
 
 
 class Answer(Protocol):
@@ -54,7 +63,7 @@ class Schedule(Protocol[DueT]):
 
 
 class PollRules(Struct, frozen=True):
-    """How much one tick of a poll asks, and how long it pauses after a failure.
+    """How much one tick of a poll asks at most, and how long it pauses after a failure.
 
     The pause is the circuit breaker of the endpoint. An upstream that answered nothing is not asked
     for `shortest_pause`, and twice as long each time, up to `longest_pause` (open). Then one
@@ -83,6 +92,7 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
         self.store = store
         self.clocks = clocks
         self._due = schedule
+        self._largest_tick = min(_FIRST_TICK, self.rules.largest_tick)
         self._has_outage = True  # perhaps: an earlier term may have left one
         self._pause = timedelta()
         self._paused_until = timedelta()
@@ -99,7 +109,7 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
         started = self.clocks.elapsed()
         if started < self._paused_until and not await run_sync(self.is_answered):
             return
-        due = self._due.take_due(started, self.rules.largest_tick)
+        due = self._due.take_due(started, self._largest_tick)
         if not due:
             return
         try:
@@ -118,8 +128,11 @@ class PollLoop(ABC, Generic[DueT, QuestionT, AnswerT, RecordedT]):
         asked_at, began = self.clocks.now(), self.clocks.elapsed()
         answers = await self.ask(questions)
         failures = [each.failure for each in not_null(answers) if each.failure is not None]
-        is_outage = len(failures) == len(answers)
-        self._note_answers(len(answers), len(failures), self.clocks.elapsed() - began)
+        is_outage, took = len(failures) == len(answers), self.clocks.elapsed() - began
+        self._note_answers(len(answers), len(failures), took)
+        if not is_outage:
+            fitting = len(answers) * _LONGEST_TICK // max(took, timedelta.resolution)
+            self._largest_tick = min(max(fitting, _SMALLEST_TICK), self.rules.largest_tick)
         recorded = await run_sync(partial(self.record, asked_at, questions, answers))
         if failures:
             self._log_failures(len(answers), failures)

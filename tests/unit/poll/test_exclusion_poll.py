@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 
 import pytest
 from sqlalchemy import Engine, event
 
 from dashboard.domain.alerts.condition import State
+from dashboard.domain.health.observation import ExclusionAnswers
+from dashboard.domain.quantity import TxHash
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.store.engine.engine import Store
-from tests.builders import ANOTHER_NETWORK, a_hash, a_record
+from tests.builders import ANOTHER_NETWORK, a_hash, a_record, seconds
 from tests.fake_clock import FakeClock
 from tests.one_by_one import versions
 from tests.scripted_upstreams import ScriptedExclusion
 from tests.unit.poll.exclusion_poll_scene import (
+    a_poll,
     evidence_of,
     let_pass,
     news,
@@ -103,3 +107,31 @@ async def test_changed_record_is_another_version_and_one_that_changes_back_is_no
     with store.read() as connection:
         assert len(versions(connection, a_hash())) == 2
     assert len(news(store)) == 2
+
+
+class SlowExclusion(ScriptedExclusion):
+    """Takes half a second for each hash."""
+
+    def __init__(self, clock: FakeClock) -> None:
+        super().__init__()
+        self._clock = clock
+
+    async def ask(self, hashes: Sequence[TxHash]) -> ExclusionAnswers:
+        """Answer for each hash in order."""
+        self._clock.wait(seconds(0.5) * len(hashes))
+        return await super().ask(hashes)
+
+
+async def test_tick_asks_a_slow_upstream_as_much_as_it_answers_in_ten_seconds(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    upstream = SlowExclusion(fake_clock)
+    poll = a_poll(store, upstream, fake_clock)
+    watch(store, fake_clock, *range(1, 101))
+    await poll.tick()
+    watch(store, fake_clock, *range(101, 201))
+
+    for _ in range(2):
+        await poll.tick()
+
+    assert [len(hashes) for hashes in upstream.asked] == [100, 20, 20]
