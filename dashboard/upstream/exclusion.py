@@ -13,6 +13,7 @@ from msgspec import Struct, field
 from dashboard.domain.health.observation import (
     ExclusionAnswer,
     ExclusionAnswers,
+    Failure,
     FailureKind,
 )
 from dashboard.domain.health.transport_state import TransportState
@@ -89,8 +90,13 @@ class ExclusionClient:
         known: Iterable[TransportState] = (),
         keep: Keep = keep_nothing,
         elapsed: Callable[[], timedelta] = loop_time,
+        patience: timedelta | None = None,
     ) -> None:
-        """Count ids up, so that a late reply matches no later question."""
+        """Count ids up, so that a late reply matches no later question.
+
+        With `patience`, what is not answered within that time fails.
+        """
+        self._patience = patience
         self._apart: dict[TxHash, None] = {}
         self._turns = itertools.count()
         self.endpoint = asker.endpoint
@@ -123,9 +129,13 @@ class ExclusionClient:
         several in a batch take several rounds; hashes asked alone take turns.
         """
         work = Round(hashes, self._apart)
-        while parts := work.take((line := self._transports.best()).size.now, line.in_flight):
-            outcomes = await asyncio.gather(*(self._request(line, work, each) for each in parts))
-            self._judge(line, work, list(zip(parts, outcomes, strict=True)))
+        seconds = None if self._patience is None else self._patience.total_seconds()
+        try:
+            async with asyncio.timeout(seconds):
+                await self._ask_all(work)
+        except TimeoutError:
+            silence = f"{self.endpoint.name}: no answer within {seconds:g} s"
+            work.end(Failure(FailureKind.UNAVAILABLE, silence))
         self._transports.keep_states()
         return ExclusionAnswers(hashes, work.not_null)
 
@@ -146,6 +156,28 @@ class ExclusionClient:
         if reply.id != request_id or saved_hash != tx_hash:
             raise UpstreamUnreadable(f"{self.endpoint.name}: answered another report")
         return status
+
+    async def _ask_all(self, work: Round) -> None:
+        """Ask until the round is over; if it is cut short, keep the answers that have come."""
+        while parts := work.take((line := self._transports.best()).size.now, line.in_flight):
+            requests = [asyncio.ensure_future(self._request(line, work, each)) for each in parts]
+            try:
+                outcomes = await asyncio.gather(*requests)
+            except asyncio.CancelledError:
+                for places, request in zip(parts, requests, strict=True):
+                    self._cut_short(line, work, places, request)
+                raise
+            self._judge(line, work, list(zip(parts, outcomes, strict=True)))
+
+    def _cut_short(
+        self, line: Line, work: Round, places: Places, request: asyncio.Future[_Outcome]
+    ) -> None:
+        if not request.cancelled() and request.result().error is None:
+            self._take(line, work, places, request.result())
+            return
+        work.put_back(places)
+        if len(places) == 1:
+            self._set_apart(work.hashes[places[0]])
 
     async def _request(self, line: Line, work: Round, places: Places) -> _Outcome:
         hashes = work.hashes
@@ -238,14 +270,18 @@ class ExclusionClient:
             work.split(places)
         else:
             tx_hash = work.hashes[places[0]]
-            self._apart.pop(tx_hash, None)
-            self._apart[tx_hash] = None  # last: those that were not asked go first next time
+            self._set_apart(tx_hash)
             work.not_null[places[0]] = ExclusionAnswer(tx_hash, failure=failure_of(error))
-        if len(self._apart) > _MOST_APART:
-            del self._apart[next(iter(self._apart))]
         if not is_answered:
             line.is_proven = False
             work.try_one(next(self._turns), places)
+
+    def _set_apart(self, tx_hash: TxHash) -> None:
+        """Ask about a hash alone, after all that were not asked when it failed."""
+        self._apart.pop(tx_hash, None)
+        self._apart[tx_hash] = None
+        if len(self._apart) > _MOST_APART:
+            del self._apart[next(iter(self._apart))]
 
     def _give_up(
         self, line: Line, work: Round, places: Places, outcome: _Outcome, error: UpstreamError

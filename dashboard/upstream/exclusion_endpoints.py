@@ -7,7 +7,6 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Final, Protocol, TypeAlias
 
-import anyio
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -15,7 +14,6 @@ from dashboard.domain.health.observation import (
     ExclusionAnswer,
     ExclusionAnswers,
     Failure,
-    FailureKind,
     longest_retry_after,
     not_null_by_place,
 )
@@ -74,21 +72,18 @@ class ExclusionEndpoints:
 
     A rejection by any of them counts; the other answers are kept beside it. An endpoint that
     answers nothing is left, so that nobody waits for it, and tried in the background until it
-    answers. Until then it is asked only about hashes that nobody else answers. An endpoint that has
-    not answered after `patience` has failed.
+    answers. Until then it is asked only about hashes that nobody else answers.
     """
 
     def __init__(
         self,
         clients: Mapping[str, ExclusionEndpoint],
-        patience: timedelta | None = None,
         elapsed: Callable[[], timedelta] = loop_time,
         *,
         asks_all: bool = False,
     ) -> None:
         """Take the endpoints in order of preference."""
         self._circuits = {name: _Circuit(each) for name, each in clients.items()}
-        self._patience = patience
         self._elapsed = elapsed
         self._asks_all = asks_all
 
@@ -152,15 +147,7 @@ class ExclusionEndpoints:
         if not hashes:
             return {}
         circuit = self._circuits[name]
-        patience = None if self._patience is None else self._patience.total_seconds()
-        answers: Sequence[ExclusionAnswer] | None = None
-        with anyio.move_on_after(patience):
-            answers = await circuit.client.ask(hashes)
-        if answers is None:
-            silence = f"{name}: no answer within {patience or 0:g} s"
-            failure = Failure(FailureKind.UNAVAILABLE, silence)
-            answers = [ExclusionAnswer(each, failure=failure) for each in hashes]
-        told = not_null_by_place(answers)
+        told = not_null_by_place(await circuit.client.ask(hashes))
         failures = [each.failure for each in told.values() if each.failure is not None]
         circuit.judge(name, failures, len(hashes), self._elapsed())
         return {at: replace(each, endpoint=name) for at, each in told.items()}

@@ -64,6 +64,8 @@ async def open_clients(
     trust = tls_context(settings.tls)
     async with open_client(trust) as http:
         clients = Clients(http, settings.poll, attempts, trust, budgets_of(settings))
+        if for_people:
+            clients = replace(clients, deadline=settings.pages.lookup_deadline)
         if store is not None:
             keepers = budget_keepers(settings, store, utc_now, for_people=for_people)
             clients.keepers.update(keepers)
@@ -80,6 +82,7 @@ async def open_clients(
 class Clients(Struct, frozen=True):
     """Makes the clients of networks over one shared HTTP client, with `attempts` for each question.
 
+    People wait until a `deadline`, and 60% of that for one request: then it is another's turn.
     `trust` says which certificates are trusted over WebSocket. All clients of a network count
     their calls in its one meter, at the `tariffs` of budgets; `keepers` hold them to those. `known`
     is how endpoints took questions, by their names.
@@ -94,20 +97,14 @@ class Clients(Struct, frozen=True):
     keepers: dict[str, BudgetKeeper] = field(default_factory=dict)
     known: dict[NetworkId, dict[str, list[TransportState]]] = field(default_factory=dict)
     opened: list[WebSocketAsker | ExclusionEndpoints] = field(default_factory=list)
+    deadline: timedelta | None = None
 
-    def exclusion(
-        self, network: Network, deadline: timedelta | None = None
-    ) -> ExclusionAsker | None:
-        """Return the client of the exclusion endpoints, if there are any.
-
-        Within a `deadline` every endpoint has its turn.
-        """
+    def exclusion(self, network: Network) -> ExclusionAsker | None:
+        """Return the client of the exclusion endpoints, if there are any."""
         clients, asks_all = self.exclusions(network), network.endpoints.asks_all
         if len(clients) <= 1:
             return clients.get("")
-        turns = 1 if asks_all else len(clients)
-        patience = deadline and 0.9 * deadline / turns
-        endpoints = ExclusionEndpoints(clients, patience, elapsed, asks_all=asks_all)
+        endpoints = ExclusionEndpoints(clients, elapsed, asks_all=asks_all)
         self.opened.append(endpoints)
         return endpoints
 
@@ -151,6 +148,8 @@ class Clients(Struct, frozen=True):
     ) -> ExclusionClient:
         """Return a client that prefers WebSocket if the settings name both addresses."""
         title, second = exclusion_title(network, name), None
+        every = network.endpoints
+        turns = 1 if every.asks_all else len(every.all_exclusions)
         meter = self.meters[network.network_id]
         asker = self._asker(network, title, settings, attempts)
         if settings.websocket_url is not None:
@@ -165,6 +164,7 @@ class Clients(Struct, frozen=True):
             self.known.get(network.network_id, {}).get(title, ()),
             partial(meter.note_transport, title),
             elapsed,
+            self.deadline and 0.9 * self.deadline / turns,
         )
 
     def gas(self, network: Network) -> GasClient | None:
@@ -240,7 +240,10 @@ class Clients(Struct, frozen=True):
         return Endpoint(name, url, self.poll_settings.request_timeout, note, budget=keeper)
 
     def _policy(self, attempts: int | None = None) -> RetryPolicy:
-        return RetryPolicy(attempts or self.attempts, self.poll_settings.answer_deadline)
+        within = self.poll_settings.answer_deadline
+        if self.deadline is not None:
+            within = min(within, 0.6 * self.deadline)
+        return RetryPolicy(attempts or self.attempts, within)
 
 
 def exclusion_title(network: Network, name: str) -> str:

@@ -30,7 +30,7 @@ def live_lookup(
         ) as clients,
     ):
         deadline = settings.pages.lookup_deadline
-        found = {each.network_id: clients.exclusion(each, deadline) for each in networks}
+        found = {each.network_id: clients.exclusion(each) for each in networks}
         askers = {network_id: asker for network_id, asker in found.items() if asker is not None}
         nodes = {each.network_id: clients.inclusion(each) for each in networks}
         known = {network_id: node for network_id, node in nodes.items() if node is not None}

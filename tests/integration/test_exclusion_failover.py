@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from dashboard.application.source_health import NetworkHealth, endpoint_words, read_networks
 from dashboard.domain.health.coverage import Gap, GapCause, Watched
-from dashboard.domain.health.observation import Operation
+from dashboard.domain.health.observation import ExclusionAnswer, Operation
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.poll.jobs import Periods, WatchedNetwork, run_polling_worker
@@ -32,7 +32,7 @@ from dashboard.wiring.clients import open_clients
 from dashboard.wiring.networks import networks_of
 from dashboard.wiring.page_settings import profile_of
 from tests.builders import a_hash, a_record
-from tests.integration.faulty_upstreams import Upstream, an_upstream, replying
+from tests.integration.faulty_upstreams import Upstream, an_upstream, replying, silent
 from tests.integration.whole_workers import GAS_PERIODS, a_post_office, a_watcher
 from tests.waiting import eventually_async
 
@@ -102,7 +102,7 @@ class Scene:
     async def working(self, maildir: Path) -> AsyncIterator[None]:
         """Let the real worker poll."""
         async with open_clients(self.settings, attempts=1, store=self.store) as clients:
-            asker = ExclusionEndpoints(clients.exclusions(self.network), None, elapsed)
+            asker = ExclusionEndpoints(clients.exclusions(self.network), elapsed)
             watched = WatchedNetwork(self.network.network_id, GAS_PERIODS, exclusion=asker)
             watcher = replace(
                 a_watcher(self.store, a_post_office(self.store, maildir), watched),
@@ -171,6 +171,30 @@ async def test_second_endpoint_is_asked_until_the_first_returns_and_gaps_have_an
     assert (lasting.ends_at, gap.begins_at) == (None, lasting.begins_at)
     assert "first" in gap.reason
     await endpoints.kill("second")
+
+
+async def test_look_up_leaves_a_websocket_that_hangs_for_http_before_its_time_is_up(
+    store: Store, tmp_path: Path
+) -> None:
+    endpoints = Endpoints()
+    await endpoints.start("first")
+    path = tmp_path / "own.toml"
+    async with an_upstream(silent) as hanging:
+        path.write_text(
+            "[pages]\nlookup_deadline = '2s'\n[networks.mine]\nnetwork_id = 31337\n"
+            f"exclusion = {{ url = 'http://127.0.0.1:{endpoints.ports['first']}',"
+            f" websocket_url = 'ws://127.0.0.1:{hanging.port}' }}\n",
+            encoding="utf-8",
+        )
+        settings = load_settings({"LINEWATCH_CONFIG": str(path), "LINEWATCH_HOME": str(tmp_path)})
+        [network] = networks_of(settings)
+        async with open_clients(settings, store=store, for_people=True) as clients:
+            asker = clients.exclusion(network)
+            assert asker is not None
+            answers = await asker.ask([a_hash(1)])
+
+    assert list(answers) == [ExclusionAnswer(a_hash(1))]
+    await endpoints.kill("first")
 
 
 async def _fails_over(scene: Scene) -> None:

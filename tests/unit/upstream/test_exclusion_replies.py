@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from dashboard.domain.health.observation import ExclusionAnswers
 from dashboard.upstream.batches import Batch
+from dashboard.upstream.endpoint import Charge
 from dashboard.upstream.exclusion import ExclusionClient
 from tests.unit.upstream.scripted_asker import ENDPOINT, Call, ScriptedAsker, fault, result
 from tests.unit.upstream.scripted_exclusion import (
@@ -273,3 +275,29 @@ async def test_failure_says_no_upstream_text_and_no_address() -> None:
     for each in [*answers, *odd]:
         assert each.failure is None or "c4nary" not in each.failure.message
         assert each.failure is None or "devnet test endpoint" in each.failure.message
+
+
+class StuckAsker(ScriptedAsker):
+    """Takes one hash at a time, and hangs at the third."""
+
+    def __init__(self) -> None:
+        def answer(calls: list[Call]) -> object:
+            return truth(calls)[0] if len(calls) == 1 else fault(-32600)
+
+        super().__init__(answer)
+
+    async def post_json(self, body: bytes, limit: int, charge: Charge | None = None) -> bytes:
+        """Answer, unless the question names that hash alone."""
+        if str(hashes(3)[2]).encode() in body and not body.startswith(b"["):
+            await asyncio.Event().wait()
+        return await super().post_json(body, limit, charge)
+
+
+async def test_answers_that_came_in_time_count_and_what_hangs_is_asked_last() -> None:
+    client = ExclusionClient(StuckAsker(), "chain", patience=timedelta(milliseconds=50))
+
+    first, second = [summary(await client.ask(hashes(8))) for _ in range(2)]
+
+    late = "unavailable"
+    assert first == ["null", "record", late, "record", "null", late, late, late]
+    assert second == ["null", "record", late, "record", "null", "record", "null", "record"]
