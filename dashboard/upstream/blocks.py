@@ -42,7 +42,7 @@ class BlockStream:
     def __init__(
         self, nodes: Sequence[NodeClient], network_id: NetworkId, elapsed: Elapsed = loop_time
     ) -> None:
-        """Check the network of each node at its first use."""
+        """Check the network of each node at its first use, and after a failure."""
         self._unchecked = set(nodes)
         self._nodes = Preference(nodes, elapsed)
         self._network_id = network_id
@@ -69,6 +69,8 @@ class BlockStream:
             is_answered = True
         finally:
             self._nodes.note(node, began, is_answered=is_answered)
+            if not is_answered:
+                self._unchecked.add(node)
         return found
 
     async def _read(self, node: NodeClient, most: int) -> NewBlocks | None:

@@ -244,6 +244,8 @@ class InclusionClient:
         while len(answers) < len(questions) and not _is_hopeless(answers):
             start = len(answers)
             answers += await self._ask_some(questions[start : start + self._size])
+        if all(each.failure is not None for each in answers):
+            self._is_network_checked = False  # it may come back as another one
         return answers + _left(questions, answers)
 
     async def _ask_some(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:

@@ -12,7 +12,7 @@ from tests.builders import a_hash, seconds
 from tests.fake_clock import FakeClock
 from tests.unit.upstream.chain_followers import a_chain
 from tests.unit.upstream.fake_chain import FakeChain
-from tests.unit.upstream.scripted_asker import Call, ScriptedAsker
+from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, result
 
 pytestmark = pytest.mark.anyio
 
@@ -144,6 +144,19 @@ async def test_node_without_a_block_is_refused() -> None:
     stream = BlockStream([NodeClient(ScriptedAsker(FakeChain().answer))], NETWORK)
 
     with pytest.raises(UpstreamError, match="it has no newest block"):
+        await read(stream)
+
+
+async def test_node_that_comes_back_as_another_network_is_not_believed(chain: FakeChain) -> None:
+    asker = ScriptedAsker(chain.answer)
+    stream = BlockStream([NodeClient(asker)], NETWORK)
+    await read(stream)
+    asker.answers_with(lambda _: UpstreamUnavailable("no answer"))
+    with pytest.raises(UpstreamUnavailable):
+        await read(stream)
+    asker.answers_with(lambda calls: result(calls[0], "0x2"))
+
+    with pytest.raises(UpstreamRefused, match="follows network 2"):
         await read(stream)
 
 

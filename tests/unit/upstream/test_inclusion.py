@@ -231,6 +231,19 @@ async def test_node_of_another_network_is_not_believed() -> None:
     assert "follows network 2, not 1" in answer.failure.message
 
 
+async def test_node_that_comes_back_as_another_network_is_not_believed() -> None:
+    chain = Chain()
+    await chain.client.ask(about(1))
+    chain.refuse = lambda call: fault(-32000, call)
+    await chain.client.ask(about(1))
+    chain.refuse, chain.chain_id = lambda _: None, NetworkId(2)
+
+    [answer] = await chain.client.ask(about(1))
+
+    assert answer.failure is not None
+    assert "follows network 2, not 1" in answer.failure.message
+
+
 async def test_nothing_to_ask_is_answered_with_nothing() -> None:
     assert await Chain().client.ask([]) == []
 
