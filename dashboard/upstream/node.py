@@ -21,7 +21,6 @@ from dashboard.errors import (
     WireError,
 )
 from dashboard.upstream.endpoint import (
-    BODY_ALLOWANCE,
     Asker,
     Charge,
     body_limit,
@@ -46,10 +45,18 @@ Answer = TypeVar("Answer")
 Block = TypeVar("Block", BlockHeader, BlockTransactions)
 
 BLOCK_ALLOWANCE: Final = 256 * 1024
-"""Bytes for one block or receipt: 70 for each transaction's hash, some hundred for a log."""
+"""Bytes for a usual block or receipt: 70 for each transaction's hash, some hundred for a log."""
+
+_LARGE: Final = 4 * 1024 * 1024
+"""Additional bytes of an answer, for a block or receipt that is large: one transaction may send a
+thousand tokens, with a log each."""
 
 _LIMIT: Final = body_limit(1)
-_BLOCK_LIMIT: Final = BODY_ALLOWANCE + BLOCK_ALLOWANCE
+
+
+def _block_limit(count: int) -> int:
+    """Return the most bytes that an answer with so many blocks or receipts may have."""
+    return _LARGE + BLOCK_ALLOWANCE * count
 
 
 class NodeClient:
@@ -72,7 +79,7 @@ class NodeClient:
     async def block(self, number: int | Literal["latest"]) -> BlockHeader | None:
         """Return a block's header, or None if the node does not have the block."""
         params = [number if isinstance(number, str) else hex(number), False]
-        return await self._call("eth_getBlockByNumber", params, decode_block, _BLOCK_LIMIT)
+        return await self._call("eth_getBlockByNumber", params, decode_block, _block_limit(1))
 
     async def blocks(self, numbers: Sequence[int]) -> list[BlockHeader]:
         """Return the headers of these blocks, in order, from one batch."""
@@ -82,7 +89,7 @@ class NodeClient:
         self, numbers: Sequence[int], decode: Callable[[Raw], Block | None]
     ) -> list[Block]:
         params = [[hex(number), False] for number in numbers]
-        limit = BODY_ALLOWANCE + BLOCK_ALLOWANCE * len(numbers)
+        limit = _block_limit(len(numbers))
         replies = await self._ask_all("eth_getBlockByNumber", params, limit)
         found = []
         for reply, number in zip(replies, numbers, strict=True):
@@ -96,7 +103,7 @@ class NodeClient:
     async def newest_transactions(self) -> BlockTransactions:
         params: list[Any] = ["latest", False]
         decode = decode_block_transactions
-        head = await self._call("eth_getBlockByNumber", params, decode, _BLOCK_LIMIT)
+        head = await self._call("eth_getBlockByNumber", params, decode, _block_limit(1))
         if head is None:
             raise UpstreamUnreadable(f"{self.endpoint.name}: it has no newest block")
         return head
@@ -125,12 +132,13 @@ class NodeClient:
     async def receipt(self, tx_hash: TxHash) -> Receipt | None:
         """Return the receipt of an included transaction, or None if the node has none."""
         params = [str(tx_hash)]
-        return await self._call("eth_getTransactionReceipt", params, decode_receipt, _BLOCK_LIMIT)
+        limit = _block_limit(1)
+        return await self._call("eth_getTransactionReceipt", params, decode_receipt, limit)
 
     async def receipts(self, hashes: Sequence[TxHash]) -> list[Receipt | None]:
         """Return these receipts, in order, from one batch; None as for `receipt`."""
         params = [[str(tx_hash)] for tx_hash in hashes]
-        limit = BODY_ALLOWANCE + BLOCK_ALLOWANCE * len(hashes)
+        limit = _block_limit(len(hashes))
         replies = await self._ask_all("eth_getTransactionReceipt", params, limit)
         return [
             self._receipt(reply, tx_hash) for reply, tx_hash in zip(replies, hashes, strict=True)

@@ -91,6 +91,18 @@ async def test_receipt_says_block_and_success() -> None:
     assert chain.methods == [["eth_getTransactionReceipt"] * 3]
 
 
+async def test_receipt_with_two_thousand_logs_is_read() -> None:
+    chain = Chain()
+    chain.include(1)
+    log = {"address": str(an_address()), "topics": [BLOCK_HASH] * 3, "data": BLOCK_HASH}
+    log |= {"blockHash": BLOCK_HASH, "transactionHash": BLOCK_HASH, "logIndex": "0x1"}
+    chain.receipts[str(a_hash(1))]["logs"] = [log] * 2000
+
+    [answer] = await chain.client.ask(about(1))
+
+    assert answer.inclusion is not None
+
+
 async def test_nonces_of_known_senders_are_asked_before_receipts() -> None:
     chain = Chain()
     chain.nonces[str(an_address())] = 6
