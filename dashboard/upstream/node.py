@@ -20,6 +20,7 @@ from dashboard.errors import (
     UpstreamUnreadable,
     WireError,
 )
+from dashboard.upstream.batches import BatchSize
 from dashboard.upstream.endpoint import (
     Asker,
     Charge,
@@ -231,14 +232,14 @@ class InclusionClient:
     """Asks one node of one network.
 
     If a batch fails, its hashes are asked one by one, so that trouble with one hash, or with
-    batches, does not affect the others; if single questions work, batches are not tried again.
+    batches, does not affect the others; if single questions work, batches get smaller for a while.
     """
 
     def __init__(self, node: NodeClient, network_id: NetworkId) -> None:
         self._node = node
         self._network_id = network_id
         self._is_network_checked = False
-        self._size = LARGEST_BATCH
+        self._size = BatchSize(LARGEST_BATCH)
 
     async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
         """Return one answer for each question, in order; trouble is a failure in its answer."""
@@ -251,16 +252,19 @@ class InclusionClient:
         answers: list[InclusionAnswer] = []
         while len(answers) < len(questions) and not _is_hopeless(answers):
             start = len(answers)
-            answers += await self._ask_some(questions[start : start + self._size])
+            answers += await self._ask_some(questions[start : start + self._size.now])
         if all(each.failure is not None for each in answers):
             self._is_network_checked = False  # it may come back as another one
         return answers + _left(questions, answers)
 
     async def _ask_some(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
         try:
-            return await self._exchange(questions)
+            answers = await self._exchange(questions)
         except UpstreamError as error:
             failure = failure_of(error)
+        else:
+            self._size.answer(len(questions))
+            return answers
         if len(questions) == 1 or failure.kind is FailureKind.THROTTLED:
             return _unanswered(questions, failure)
         return await self._ask_singly(questions)
@@ -270,7 +274,7 @@ class InclusionClient:
         while len(answers) < len(questions) and not _is_hopeless(answers):
             answers += await self._ask_some([questions[len(answers)]])
         if all(answer.failure is None for answer in answers):
-            self._size = 1  # no single hash was the reason: the node refuses batches
+            self._size.refuse(len(questions))  # no single hash was the reason
         return answers + _left(questions, answers)
 
     async def _exchange(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:

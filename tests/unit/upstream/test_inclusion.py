@@ -144,6 +144,29 @@ async def test_node_that_refuses_batches_is_asked_singly_from_then_on() -> None:
     assert [len(methods) for methods in chain.methods] == [2, 1, 1, 1, 1]
 
 
+async def test_batches_grow_again_after_one_that_failed_once() -> None:
+    chain = Chain()
+    chain.refuses_batches = True
+    await chain.client.ask(about(*range(LARGEST_BATCH)))
+    chain.refuses_batches = False
+
+    for _ in range(100):
+        await chain.client.ask(about(*range(LARGEST_BATCH)))
+
+    assert len(chain.methods[-1]) == LARGEST_BATCH
+
+
+async def test_node_that_takes_ten_at_once_is_asked_about_nearly_as_many() -> None:
+    chain = Chain()
+    whole = chain.answer
+    chain.asker.answers_with(lambda calls: fault(-32600) if len(calls) > 10 else whole(calls))
+
+    several = [await chain.client.ask(about(*range(LARGEST_BATCH))) for _ in range(3)]
+
+    assert all(each.failure is None for answers in several for each in answers)
+    assert len(chain.methods[-2]) in {9, 10}
+
+
 async def test_trouble_with_one_hash_costs_the_others_nothing() -> None:
     chain = Chain()
     chain.include(2)
