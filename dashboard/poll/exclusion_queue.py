@@ -28,6 +28,7 @@ _SIZE_BITS: Final = 16
 _AFTER_LIMITS: Final = 1 << (_SIZE_BITS - 1)
 _GROUP: Final = 1 << (_SIZE_BITS - 2)
 _INCLUDED: Final = 1 << (_SIZE_BITS - 3)
+_REJECTED: Final = 1 << (_SIZE_BITS - 4)
 """Flags above the size, which is at most `LARGEST_COHORT`."""
 
 _AGES_AGO: Final = 1 << (_TIME_BITS - 1)
@@ -82,11 +83,12 @@ class ExclusionQueue:
             return
         asked = min(asked, now)  # stored by a clock that was ahead
         age, renewed_at = asked - cohort.born, self.renewed_at(cohort, now)
+        is_rejected = last.is_rejected or last.is_claimed
         if last.is_answered:
             wait = next_check(
                 age,
                 policy,
-                is_rejected=last.is_rejected or last.is_claimed,
+                is_rejected=is_rejected,
                 is_included=last.is_included,
                 renewed=None if renewed_at is None else asked - renewed_at,
             )
@@ -98,8 +100,8 @@ class ExclusionQueue:
         if last.is_null and not cohort.is_full and renewed_at is None:
             epoch = self.epoch
             due = epoch + attended(cohort.born - epoch, asked - epoch, due - epoch)
-        if cohort.is_included is not last.is_included:
-            cohort = replace(cohort, is_included=last.is_included)
+        if (cohort.is_included, cohort.is_rejected) != (last.is_included, is_rejected):
+            cohort = replace(cohort, is_included=last.is_included, is_rejected=is_rejected)
         self.put(cohort, max(due, now))
 
     def calls_per_second(self, now: timedelta, within: timedelta) -> float:
@@ -113,11 +115,15 @@ class ExclusionQueue:
             return 0
         age = now - cohort.born
         included_after = timedelta() if cohort.is_included else None
-        calls = calls_between(age, age + within, policy, included_after=included_after)
+        is_rejected = cohort.is_rejected
+        calls = calls_between(
+            age, age + within, policy, is_rejected=is_rejected, included_after=included_after
+        )
         renewed_at = self.renewed_at(cohort, now)
         if renewed_at is not None and not cohort.is_included:
             until = min(now - renewed_at + within, RENEWED_FOR)
-            calls = max(calls, calls_between(now - renewed_at, until, policy))
+            renewed = calls_between(now - renewed_at, until, policy, is_rejected=is_rejected)
+            calls = max(calls, renewed)
         return cohort.size * calls
 
     def _policy_of(self, cohort: ScheduledCohort) -> CadencePolicy | None:
@@ -142,7 +148,7 @@ class ExclusionQueue:
         if self._policy_of(cohort) is None:
             return
         size = cohort.size | _AFTER_LIMITS * cohort.is_after_limits | _GROUP * cohort.is_group
-        size |= _INCLUDED * cohort.is_included
+        size |= _INCLUDED * cohort.is_included | _REJECTED * cohort.is_rejected
         about = cohort.cohort_id << _SIZE_BITS | size
         heappush(self._heap, _packed(due, about << _TIME_BITS | _number(cohort.born)))
 
@@ -164,5 +170,5 @@ def _unpacked(entry: int) -> ScheduledCohort:
     about = entry >> _TIME_BITS
     size = about & ((1 << _SIZE_BITS) - 1)
     cohort_id = about >> _SIZE_BITS & ((1 << _ID_BITS) - 1)
-    flags = (bool(size & each) for each in (_AFTER_LIMITS, _GROUP, _INCLUDED))
-    return ScheduledCohort(cohort_id, born * _UNIT, size % _INCLUDED, *flags)
+    flags = (bool(size & each) for each in (_AFTER_LIMITS, _GROUP, _INCLUDED, _REJECTED))
+    return ScheduledCohort(cohort_id, born * _UNIT, size % _REJECTED, *flags)

@@ -38,7 +38,7 @@ class ScheduledCohort(Struct, frozen=True):
 
     `is_after_limits`: that was after line limits ended. `is_group`: it stands for all cohorts of
     the poll group with this id, and `born` is that of the youngest. `is_included`: it was in a
-    block when it was last asked about.
+    block when it was last asked about. `is_rejected`: it had a record, or the API claimed a block.
     """
 
     cohort_id: int
@@ -47,6 +47,7 @@ class ScheduledCohort(Struct, frozen=True):
     is_after_limits: bool = False
     is_group: bool = False
     is_included: bool = False
+    is_rejected: bool = False
 
     @property
     def is_full(self) -> bool:

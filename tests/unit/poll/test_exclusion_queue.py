@@ -42,7 +42,7 @@ def test_cohort_that_was_never_asked_about_is_due_at_once() -> None:
 
 @pytest.mark.parametrize("born", [NOW, timedelta(), timedelta(days=-9, milliseconds=7)])
 def test_cohort_comes_back_as_it_was_entered(born: timedelta) -> None:
-    cohort = ScheduledCohort(2**40, born, 1000, is_included=True)
+    cohort = ScheduledCohort(2**40, born, 1000, is_included=True, is_rejected=True)
     schedule = ExclusionQueue(POLICY)
     schedule.put_back([cohort], NOW)
 
@@ -128,6 +128,16 @@ def test_budget_counts_inclusion_and_ages_that_began_anew() -> None:
     usual, included, renewed, both = counts
     assert included == both <= 1 < usual < renewed
     assert renewed > 30
+
+
+def test_budget_counts_fewer_questions_about_what_is_rejected() -> None:
+    def planned(*, is_rejected: bool) -> float:
+        schedule = ExclusionQueue(POLICY)
+        cohort = ScheduledCohort(1, NOW - timedelta(days=1), 100)
+        schedule.reschedule(cohort, PollResult(None, is_rejected), NOW, NOW)
+        return schedule.calls_per_second(NOW, timedelta(days=2))
+
+    assert 0 < planned(is_rejected=True) <= planned(is_rejected=False) / 8
 
 
 def test_age_that_began_anew_counts_for_an_hour_alone() -> None:
