@@ -286,8 +286,15 @@ class ExclusionClient:
     def _give_up(
         self, line: Line, work: Round, places: Places, outcome: _Outcome, error: UpstreamError
     ) -> None:
-        """Use the other transport, search for the hash that nobody answers, or end the round."""
+        """Use the other transport, search for the hash that nobody answers, or end the round.
+
+        A transport that answered before and asks for a pause speaks for the account; one that never
+        did may only refuse connections.
+        """
         count, is_throttled = len(places), isinstance(error, UpstreamThrottled)
+        may_leave = not (is_throttled and line.is_proven) and (
+            work.left is None or work.left is line
+        )
         is_new = line.is_proven or not line.size.accepted
         is_slow = is_new and outcome.took >= line.asker.endpoint.timeout
         if count > 1 and (is_throttled or is_slow):
@@ -295,7 +302,6 @@ class ExclusionClient:
             line.limit = str(error)
         line.size.restore()
         line.is_proven, line.unread, line.trouble = False, 0, str(error)
-        may_leave = not is_throttled and (work.left is None or work.left is line)
         if may_leave and self._transports.leave(line):
             work.left = line
             work.put_back(places)

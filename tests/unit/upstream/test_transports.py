@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from dashboard.domain.health.transport_state import Transport, TransportState
-from dashboard.errors import UpstreamError, UpstreamRefused, UpstreamUnavailable
+from dashboard.errors import UpstreamError, UpstreamRefused, UpstreamThrottled, UpstreamUnavailable
 from dashboard.upstream.exclusion import ExclusionClient
 from tests.builders import seconds
 from tests.fake_clock import FakeClock
@@ -88,6 +88,26 @@ async def test_failing_websocket_is_left_in_the_same_round_and_returned_to(
     assert fallen_back[1] == 1
     assert resting == (0, 1)
     assert returned == (1, 0)
+
+
+async def test_websocket_that_refuses_connections_for_their_number_is_left_too() -> None:
+    endpoint = Endpoint(raising(UpstreamThrottled("HTTP 429")), single_or_batch(truth))
+
+    answers = [summary(await endpoint.client.ask(hashes(1))) for _ in range(2)]
+
+    assert answers == [["null"]] * 2
+    assert (len(endpoint.websocket.asked), len(endpoint.http.asked)) == (1, 2)
+
+
+async def test_account_that_is_throttled_is_asked_over_no_other_transport() -> None:
+    endpoint = Endpoint(single_or_batch(truth), single_or_batch(truth))
+    await endpoint.client.ask(hashes(1))
+    endpoint.websocket_answers = raising(UpstreamThrottled("HTTP 429"))
+
+    answers = await endpoint.client.ask(hashes(1))
+
+    assert summary(answers) == ["throttled"]
+    assert endpoint.http.asked == []
 
 
 async def test_websocket_that_stays_down_is_tried_ever_less_often() -> None:
