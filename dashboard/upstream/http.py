@@ -252,7 +252,8 @@ class RetryPolicy(Struct, frozen=True):
     """How a request is retried after UpstreamUnavailable, and after no other error.
 
     `deadline` bounds all attempts and waits together. Each wait is twice the one before, plus a
-    random share of `jitter`, so that clients that failed together do not return together.
+    random share of `jitter`, so that clients that failed together do not return together. A request
+    that failed only after `patience` is not retried: somebody waits for others meanwhile.
     """
 
     attempts: int = 3
@@ -260,6 +261,7 @@ class RetryPolicy(Struct, frozen=True):
     first_wait: timedelta = timedelta(milliseconds=200)
     longest_wait: timedelta = timedelta(seconds=5)
     jitter: timedelta = timedelta(milliseconds=300)
+    patience: timedelta = timedelta.max
 
 
 async def with_retries(
@@ -275,12 +277,15 @@ async def with_retries(
 
 
 async def _with_retries(ask: Callable[[], Awaitable[Answer]], policy: RetryPolicy) -> Answer:
-    wait = policy.first_wait
+    wait, now = policy.first_wait, asyncio.get_running_loop().time
     async with asyncio.timeout(policy.deadline.total_seconds()):
         for _ in range(policy.attempts - 1):
+            began = now()
             try:
                 return await ask()
             except UpstreamUnavailable:
+                if now() - began >= policy.patience.total_seconds():
+                    raise
                 jitter = policy.jitter * random()  # noqa: S311 - it only spreads load
             await asyncio.sleep(min(wait + jitter, policy.longest_wait).total_seconds())
             wait = min(2 * wait, policy.longest_wait)

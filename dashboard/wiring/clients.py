@@ -63,9 +63,8 @@ async def open_clients(
     """
     trust = tls_context(settings.tls)
     async with open_client(trust) as http:
-        clients = Clients(http, settings.poll, attempts, trust, budgets_of(settings))
-        if for_people:
-            clients = replace(clients, deadline=settings.pages.lookup_deadline)
+        wait = settings.pages.lookup_deadline if for_people else None
+        clients = Clients(http, settings.poll, attempts, trust, budgets_of(settings), deadline=wait)
         if store is not None:
             keepers = budget_keepers(settings, store, utc_now, for_people=for_people)
             clients.keepers.update(keepers)
@@ -148,8 +147,7 @@ class Clients(Struct, frozen=True):
     ) -> ExclusionClient:
         """Return a client that prefers WebSocket if the settings name both addresses."""
         title, second = exclusion_title(network, name), None
-        every = network.endpoints
-        turns = 1 if every.asks_all else len(every.all_exclusions)
+        turns = 1 if network.endpoints.asks_all else len(network.endpoints.all_exclusions)
         meter = self.meters[network.network_id]
         asker = self._asker(network, title, settings, attempts)
         if settings.websocket_url is not None:
@@ -172,7 +170,8 @@ class Clients(Struct, frozen=True):
         if settings is None:
             return None
         endpoint = self._endpoint(network, f"{network.title} gas endpoint", settings, settings.url)
-        asker = HttpAsker(self.http, endpoint, self._policy())
+        # A question that hangs holds up the others of its poll, and the polls after it.
+        asker = HttpAsker(self.http, endpoint, self._policy(is_awaited=True))
         return GasClient(asker, network.network_id, _credentials(settings))
 
     def nodes(self, network: Network, *, for_fees: bool = False) -> tuple[NodeClient, ...]:
@@ -237,13 +236,18 @@ class Clients(Struct, frozen=True):
         """Return an address with what its calls cost, and what keeps them to a budget."""
         note = self.meters[network.network_id].note_at(tariff_of(settings, network, self.tariffs))
         keeper = self.keepers.get(settings.budget)
-        return Endpoint(name, url, self.poll_settings.request_timeout, note, budget=keeper)
+        return Endpoint(name, url, self._timeout, note, budget=keeper)
 
-    def _policy(self, attempts: int | None = None) -> RetryPolicy:
-        within = self.poll_settings.answer_deadline
-        if self.deadline is not None:
-            within = min(within, 0.6 * self.deadline)
-        return RetryPolicy(attempts or self.attempts, within)
+    @property
+    def _timeout(self) -> timedelta:
+        timeout = self.poll_settings.request_timeout
+        return timeout if self.deadline is None else min(timeout, 0.6 * self.deadline)
+
+    def _policy(self, attempts: int | None = None, *, is_awaited: bool = False) -> RetryPolicy:
+        policy = RetryPolicy(attempts or self.attempts, self.poll_settings.answer_deadline)
+        if not (is_awaited or self.deadline):
+            return policy
+        return replace(policy, patience=0.9 * self._timeout)
 
 
 def exclusion_title(network: Network, name: str) -> str:
@@ -354,9 +358,6 @@ def _of(url: Secret, name: str) -> Iterator[tuple[str, str]]:
         yield address.hostname, name
 
 
-_DAY: Final = 86_400
-
-
 class StoredPurse(Struct, frozen=True):
     """The credits of one budget as the store counts them."""
 
@@ -393,7 +394,7 @@ def budget_keepers(
             StoredPurse(store, name, now),
             now,
             for_people=for_people,
-            fixed=fee_credits_per_day(settings, budget) / _DAY,
+            fixed=fee_credits_per_day(settings, budget) / timedelta(days=1).total_seconds(),
             stretch=stretch,
         )
     return found

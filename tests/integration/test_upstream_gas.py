@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
-from dashboard.errors import (
-    UpstreamUnreadable,
-)
+from dashboard.errors import UpstreamUnavailable, UpstreamUnreadable
+from dashboard.settings import load_settings
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.gas import BasicKey, Credentials, GasClient, PathKey
 from dashboard.upstream.http import HttpAsker, open_client
+from dashboard.wiring.clients import open_clients
+from dashboard.wiring.networks import networks_of
 from tests.integration.faulty_upstreams import (
     AT_ONCE,
     TRUST,
     an_upstream,
     asking_http,
     replying,
+    silent,
 )
 
 pytestmark = pytest.mark.anyio
@@ -57,3 +61,21 @@ async def test_gas_operations_ask_their_own_paths() -> None:
     paths = [request.split()[1].rpartition(b"/")[2] for request in upstream.requests]
     assert history == (1_000_000_000, 2_500_000_000)
     assert paths == [b"baseFeeHistory", b"suggestedGasFees", b"baseFeePercentile"]
+
+
+async def test_gas_api_that_hangs_is_asked_again_with_the_next_poll(tmp_path: Path) -> None:
+    path = tmp_path / "own.toml"
+    async with an_upstream(silent) as upstream:
+        path.write_text(
+            "[poll]\nrequest_timeout = '150ms'\n[networks.mine]\nnetwork_id = 31337\n"
+            f"gas = {{ url = 'http://127.0.0.1:{upstream.port}', key = 'k' }}\n",
+            encoding="utf-8",
+        )
+        settings = load_settings({"LINEWATCH_CONFIG": str(path), "LINEWATCH_HOME": str(tmp_path)})
+        async with open_clients(settings) as clients:
+            client = clients.gas(networks_of(settings)[0])
+            assert client is not None
+            with pytest.raises(UpstreamUnavailable):
+                await client.ask(Operation.BUSY_THRESHOLD)
+
+    assert len(upstream.requests) == 1

@@ -11,6 +11,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from dashboard.domain.secret import Secret
 from dashboard.errors import (
@@ -254,3 +255,15 @@ async def test_exclusion_client_hands_on_how_long_it_is_to_wait() -> None:
     assert [each.retry_after for each in failures] == [timedelta(minutes=5)] * 2
     assert "asked too often (HTTP 429), and asked for a pause of 5 min" in failures[0].message
     assert len(upstream.requests) == 1
+
+
+async def test_what_hangs_is_not_asked_again_while_others_wait_but_what_fails_at_once_is() -> None:
+    policy = replace(AT_ONCE, patience=IMPATIENCE / 2)
+    asked = []
+    for behaviour in (silent, resetting):
+        async with asking_http(behaviour, policy, patience=IMPATIENCE) as (asker, upstream):
+            with pytest.raises(UpstreamUnavailable):
+                await asker.post_json(b"{}", LIMIT)
+        asked.append(len(upstream.requests))
+
+    assert asked == [1, 3]
