@@ -25,8 +25,9 @@ from dashboard.domain.tracking.statements import Statement, statements_in_words
 WATCHED_FOR: Final = QUERYABLE_WINDOW + REPORTING_DELAY
 """How long a transaction is asked about after its attempt, or after it was tracked."""
 
-_LAST_ANSWERED_IN: Final = timedelta(hours=1)
-"""An answer to the last question comes within this time, unless the API is silent."""
+_LAST_ANSWERED_IN: Final = timedelta(hours=2)
+"""An answer to the last question comes within this time, unless the API is silent: transactions
+that are asked about as one group have the last question of the youngest, up to 70 minutes later."""
 
 UNANSWERED_AFTER: Final = timedelta(minutes=10)
 ENDS_WITHIN: Final = timedelta(hours=24)

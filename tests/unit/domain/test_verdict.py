@@ -102,7 +102,7 @@ def test_verdicts_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
 def last_nulls() -> dict[str, Verdict]:
     """Return the verdicts where the first null says less, or more, than the last one."""
     late, later = NOW - REPORTING_DELAY - MOMENT, NOW + 2 * QUERYABLE_WINDOW
-    at_the_end = NOW + WATCHED_FOR + MOMENT
+    at_the_end = NOW + WATCHED_FOR + timedelta(minutes=70)  # in a group
     return {
         "first null in time, last one late": answered(attempted_at=NOW, last_answered_at=later),
         "all nulls late, last one later": answered(attempted_at=late, last_answered_at=later),
