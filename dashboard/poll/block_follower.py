@@ -67,6 +67,8 @@ class BlockFollower:
         self._resting_until: timedelta | None = None
         self._waiting = set[TxHash]()
         """Those without a receipt at a time from which all blocks are known."""
+        self._announced = set[TxHash]()
+        """Those that a block named, without a receipt yet: no later block will name them again."""
         self._recent = deque[tuple[timedelta, frozenset[TxHash]]]()
         self._settling = dict[TxHash, timedelta]()
         self._named = dict[TxHash, timedelta]()
@@ -113,12 +115,13 @@ class BlockFollower:
             return False
         self._forget_before(now)
         if not new.is_unbroken:
-            self._begun, self._waiting = now, set()
+            self._begun, self._waiting, self._announced = now, set(), set()
             self.ask_again(self._settling)
             return False
         self._recent.append((now, new.tx_hashes))
         found = self._waiting & new.tx_hashes
         self._waiting -= found
+        self._announced |= found
         self.ask_again(found)
         return True
 
@@ -138,11 +141,14 @@ class BlockFollower:
                 self._settling.pop(each.tx_hash, None)
             if each.inclusion is not None:
                 self._waiting.discard(each.tx_hash)
+                self._announced.discard(each.tx_hash)
                 self._settling[each.tx_hash] = now
             elif each.failure is not None or not is_known or self._is_recent(each.tx_hash):
+                if self._is_recent(each.tx_hash):
+                    self._announced.add(each.tx_hash)
                 if was_named:
                     self._named[each.tx_hash] = now + _RETRY
-            else:
+            elif each.tx_hash not in self._announced:
                 self._waiting.add(each.tx_hash)
 
     def _is_recent(self, tx_hash: TxHash) -> bool:

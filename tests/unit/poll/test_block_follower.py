@@ -123,6 +123,24 @@ async def test_hash_that_a_block_names_stays_named_until_the_node_has_its_receip
 
 
 @pytest.mark.anyio
+async def test_hash_that_a_block_names_is_found_however_far_the_node_of_receipts_is_behind(
+    scene: Scene,
+) -> None:
+    await scene.settled()
+    scene.is_lagging = True
+    scene.chain.include(HASHES[4])
+    for _ in range(20):  # five minutes
+        await scene.poll()
+        scene.chain.mine(7)
+        scene.clock.wait(seconds(15))
+    scene.is_lagging = False
+
+    await scene.poll()
+
+    assert scene.said[HASHES[4]]
+
+
+@pytest.mark.anyio
 async def test_nonce_of_a_known_sender_is_asked_for_all_the_same(scene: Scene) -> None:
     await scene.settled()
 
