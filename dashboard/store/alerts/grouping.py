@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, Final, TypeAlias
+from typing import Any, Final
 from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import replace
-from sqlalchemy import Connection, and_, insert, select, update
+from sqlalchemy import Connection, insert
 
 from dashboard.domain.alerts.condition import Transition
 from dashboard.domain.alerts.holding import RuleRoute, route_for
@@ -24,9 +24,15 @@ from dashboard.domain.alerts.incident import (
     open_incident,
 )
 from dashboard.domain.alerts.incident_timers import timed
-from dashboard.domain.alerts.notification import NotificationKind, NotificationState, Recipient
+from dashboard.domain.alerts.notification import NotificationState, Precedence, Recipient
 from dashboard.domain.people.recipients import RecipientDirectory, mailbox_of
 from dashboard.store.alerts.alert_status import needless
+from dashboard.store.alerts.growing_notifications import (
+    GrowingNotification,
+    Place,
+    growing_notification,
+    save_grown,
+)
 from dashboard.store.alerts.incidents import (
     add_events,
     has_joined,
@@ -42,7 +48,6 @@ from dashboard.store.alerts.notifications import (
     say_unreached,
     waiting_row,
 )
-from dashboard.store.alerts.recipients import is_to
 from dashboard.store.alerts.reminders_and_escalations import (
     forget_silenced,
     notified_of,
@@ -60,10 +65,6 @@ from dashboard.store.schema import (
 NEVER_FIRED: Final = "before its pending period ended, so nobody is notified"
 """How the story describes the end of an incident that was still pending."""
 
-_Place: TypeAlias = tuple[UUID, Recipient, NotificationState, datetime | None, str]
-"""The place of a change: incident, recipient, state (pending, or held since a restore), until when
-it is held, and by which maintenance window or quiet hours."""
-
 
 class _GrowingIncident(Struct):
     """An incident as it is now and as it was read; the latter is None if it is new.
@@ -79,14 +80,6 @@ class _GrowingIncident(Struct):
     def never_fired(self) -> bool:
         """Whether it ended while it was pending."""
         return not self.now.is_open and self.was_pending
-
-
-class _GrowingNotification(Struct):
-    """A notification that still takes members, and how many it had and has."""
-
-    notification_id: UUID
-    before: int
-    members: int
 
 
 class _Change(Struct, frozen=True):
@@ -115,8 +108,8 @@ class IncidentGrouping:
         self._incidents: dict[str, _GrowingIncident] = {}
         self._over: list[_GrowingIncident] = []
         self._ended: set[str] = set()
-        self._open: dict[_Place, _GrowingNotification | None] = {}
-        self._touched: list[_GrowingNotification] = []
+        self._open: dict[Place, GrowingNotification | None] = {}
+        self._touched: list[GrowingNotification] = []
         self._growth: list[tuple[UUID, UUID]] = []
         self._new: list[dict[str, Any]] = []
         self._members: list[dict[str, Any]] = []
@@ -223,10 +216,7 @@ class IncidentGrouping:
         if self._new:
             self._connection.execute(insert(notifications), self._new)
         for grouped in self._touched:
-            if grouped.members != grouped.before:
-                mine = notifications.c.notification_id == grouped.notification_id
-                grown = update(notifications).where(mine).values(members=grouped.members)
-                self._connection.execute(grown)
+            save_grown(self._connection, grouped)
         if self._members:
             self._connection.execute(insert(notification_members), self._members)
         sent = [each for each in self._members if each["notification_id"] is not None]
@@ -282,13 +272,13 @@ class IncidentGrouping:
         is_known = opening_id is None or (mine, opening_id) in self._growth
         return is_known or has_joined(self._connection, mine, opening_id)
 
-    def _reach(self, place: _Place, change: _Change, route: RuleRoute) -> None:
+    def _reach(self, place: Place, change: _Change, route: RuleRoute) -> None:
         """Add a transition to a recipient's open notification, or open one."""
         incident_id, recipient, *_ = place
         growing = self._open_notification(place, route)
         if growing is None or growing.members >= LARGEST_MEMBERS:
             growing = self._begin(place, change, route)
-        growing.members += 1
+        growing.take(_precedence(change, route), is_urgent=route.is_urgent)
         joined = growing.notification_id
         self._add_member(incident_id, recipient, change, notification_id=joined)
 
@@ -305,44 +295,14 @@ class IncidentGrouping:
         row = member_row(recipient, *place, notification_id=notification_id, reason=reason)
         self._members.append(row)
 
-    def _open_notification(self, place: _Place, route: RuleRoute) -> _GrowingNotification | None:
+    def _open_notification(self, place: Place, route: RuleRoute) -> GrowingNotification | None:
         if place not in self._open:
-            found = self._open[place] = self._stored(place, route)
+            latest = self._now + route.group_wait
+            found = self._open[place] = growing_notification(self._connection, place, latest)
             self._touched += [found] if found else []
         return self._open[place]
 
-    def _stored(self, place: _Place, route: RuleRoute) -> _GrowingNotification | None:
-        """Return the latest notification of an incident, unless it is closed.
-
-        A held change only joins a notification that the same windows and hours hold.
-        """
-        incident_id, recipient, state, held_until, held_by = place
-        column = notifications.c
-        is_released_alike = (
-            column.release_at <= self._now + route.group_wait
-            if held_until is None
-            else and_(column.release_at >= held_until, column.held_by == held_by)
-        )
-        query = (
-            select(column.notification_id, column.members)
-            .join(
-                notification_incidents,
-                notification_incidents.c.notification_id == column.notification_id,
-            )
-            .where(notification_incidents.c.incident_id == incident_id)
-            .where(is_to(recipient), column.state == state)
-            .where(column.closed_at.is_(None), is_released_alike)
-            .where(column.kind == NotificationKind.CHANGE)
-            .order_by(column.position.desc())
-            .limit(1)
-            .with_for_update(of=notifications)
-        )
-        row = self._connection.execute(query).one_or_none()
-        if row is None:
-            return None
-        return _GrowingNotification(row.notification_id, row.members, row.members)
-
-    def _begin(self, place: _Place, change: _Change, route: RuleRoute) -> _GrowingNotification:
+    def _begin(self, place: Place, change: _Change, route: RuleRoute) -> GrowingNotification:
         _, recipient, state, held_until, _ = place
         release_at = max(self._now + change.wait, held_until or self._now)
         transition_id = change.transition.transition_id
@@ -358,15 +318,13 @@ class IncidentGrouping:
                 "transition_id": transition_id,
                 "position": change.position,
                 "is_urgent": route.is_urgent,
-                "precedence": precedence_of(
-                    change.transition, route.severity, is_first=change.is_first
-                ),
+                "precedence": _precedence(change, route),
                 "held_for": route.held_for,
                 "held_by": route.held_by,
                 "state": state,
             }
         )
-        begun = self._open[place] = _GrowingNotification(notification_id, 0, 0)
+        begun = self._open[place] = GrowingNotification(notification_id)
         self._touched.append(begun)
         return begun
 
@@ -383,6 +341,10 @@ class IncidentGrouping:
                 ended = IncidentEvent(self._now, IncidentEventKind.RESOLVED, note=note)
                 events.append((incident.incident_id, ended))
         add_events(self._connection, events)
+
+
+def _precedence(change: _Change, route: RuleRoute) -> Precedence:
+    return precedence_of(change.transition, route.severity, is_first=change.is_first)
 
 
 def _watched(incident: Incident, route: RuleRoute, now: datetime, *, is_new: bool) -> Incident:

@@ -1,0 +1,75 @@
+"""Several troubles in one incident: none waits as long as another."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from dashboard.alert.deliver import DeliveryPolicy
+from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.hourly_cap import HourlyCap
+from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
+from dashboard.domain.alerts.rule import Rule, Severity
+from dashboard.domain.quantity import NetworkId
+from dashboard.store.alerts.conditions import record_transition
+from dashboard.store.engine.engine import Store
+from tests.alert_watch import PLAIN, Watch
+from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_transition, seconds
+from tests.delivery_checks import PATIENT, reject
+from tests.fake_clock import FakeClock
+
+TOGETHER = replace(PLAIN, group_by=(Dimension.STAGE,))
+"""All busy networks are one incident."""
+
+
+def turn(
+    watch: Watch, number: int, network_id: NetworkId, before: State | None, after: State
+) -> None:
+    """Let a network become busy or calm, which is notified of a second later."""
+    subject, at = Subject(SubjectKind.BUSYNESS, network_id), watch.clock.now()
+    turned = a_transition(number, subject=subject, before=before, after=after, at=at)
+    with watch.store.write() as connection:
+        assert record_transition(connection, turned, None)
+    watch.wait(seconds(1))
+
+
+def test_critical_trouble_does_not_wait_as_long_as_the_end_that_it_joins(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    watch = Watch(store, fake_clock, DeliveryPolicy(PATIENT.patience, cap=HourlyCap()))
+    watch.rules(replace(TOGETHER, severity=Severity.CRITICAL), Rule("r", RuleKind.REJECTED))
+    turn(watch, 1, A_NETWORK, None, State.BUSY)
+    turn(watch, 2, ANOTHER_NETWORK, None, State.BUSY)
+    for number in range(20, 26):
+        reject_one(watch, number)
+    turn(watch, 3, A_NETWORK, State.BUSY, State.CALM)
+    waits = len(watch.sent())
+    turn(watch, 4, A_NETWORK, State.CALM, State.BUSY)
+    watch.wait(seconds(1))
+
+    assert len(watch.sent()) == waits + 1
+    assert watch.sent()[-1].member_count == 2
+
+
+def test_change_of_a_rule_that_pierces_by_now_does_not_wait_with_those_before(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    tight = DeliveryPolicy(PATIENT.patience, cap=HourlyCap(largest_hourly=2))
+    watch = Watch(store, fake_clock, tight)
+    rule = Rule("r", RuleKind.REJECTED, Severity.CRITICAL)
+    watch.rules(rule)
+    reject_one(watch, 20)
+    reject_one(watch, 21)
+    assert len(watch.sent()) == 1
+    watch.rules(replace(rule, pierces=True))
+    reject_one(watch, 22)
+
+    assert [each.member_count for each in watch.sent()] == [1, 2]
+
+
+def reject_one(watch: Watch, number: int) -> None:
+    """Let a transaction be rejected, and time pass until it is notified of."""
+    subject = Subject.transaction(A_NETWORK, a_hash(number))
+    news = a_transition(number, subject=subject, at=watch.clock.now())
+    reject(watch.store, number, transition=news)
+    watch.wait(seconds(1))
+    watch.wait(seconds(40))
