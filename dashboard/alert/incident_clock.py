@@ -56,6 +56,7 @@ from dashboard.store.alerts.reminders_and_escalations import (
     first_message_at,
     notified_of,
     repeat,
+    silenced_in,
     withdraw,
 )
 from dashboard.store.engine.connection import Connection
@@ -184,11 +185,13 @@ class IncidentClock(Struct, frozen=True):
         silent_until = None if found is None else found.over_at
         after = self._timed(after, timers, silent_until)
         save_incident(connection, replace(after, notified_at=None) if is_unheard else after)
-        if event is None:
-            return
         newly, least_apart = set(), (timers.remind_every or timedelta()) / 2
         if incident.state is IncidentState.SILENCED and after.state is IncidentState.FIRING:
             newly, least_apart = self._end_silence(connection, after), timedelta()
+        elif after.state is IncidentState.FIRING and after.troubled:
+            self._tell_silenced(connection, after)
+        if event is None:
+            return
         said = self._repeat(connection, after, event, each_labels, newly, least_apart)
         if said is not None:
             add_events(connection, [(after.incident_id, said)])
@@ -204,6 +207,23 @@ class IncidentClock(Struct, frozen=True):
         grouping.write()
         named = rule.recipients or self.everyone
         return {each for each in named if each not in others and not self.directory.withheld(each)}
+
+    def _tell_silenced(self, connection: Connection, incident: Incident) -> None:
+        """Notify of what lasts if a silence withheld it that is over, but not of all the rest."""
+        rule = self.rules.get(incident.rule)
+        if rule is None:
+            return
+        silenced = silenced_in(connection, incident, rule.recipients or self.everyone)
+        if not silenced:
+            return
+        lasting = [
+            each
+            for each in self._lasting(connection, incident, rule)
+            if each[0].transition_id in silenced and not each[2].withheld
+        ]
+        grouping = IncidentGrouping(connection, self.now, self.domain, self.directory)
+        grouping.fire(incident, lasting, was_pending=False)
+        grouping.write()
 
     def _changed(
         self, incident: Incident, timers: IncidentTimers, found: Silence | None

@@ -348,7 +348,7 @@ def _precedence(change: _Change, route: RuleRoute) -> Precedence:
 
 
 def _watched(incident: Incident, route: RuleRoute, now: datetime, *, is_new: bool) -> Incident:
-    """Set when time will change an incident next; one that is withheld is due now."""
+    """Set when time will change an incident next; one that is withheld, or was due, is due now."""
     if not incident.is_open or incident.state is IncidentState.PENDING:
         return incident
     if route.withheld:
@@ -356,4 +356,6 @@ def _watched(incident: Incident, route: RuleRoute, now: datetime, *, is_new: boo
         return replace(incident, state=state, next_at=now)
     if incident.state is IncidentState.SILENCED:
         incident = replace(incident, state=IncidentState.FIRING)
-    return timed(incident, route.timers)
+    was_due = incident.next_at is not None and incident.next_at <= now
+    timed_anew = timed(incident, route.timers)
+    return replace(timed_anew, next_at=now) if was_due else timed_anew

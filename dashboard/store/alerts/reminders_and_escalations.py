@@ -79,6 +79,13 @@ _EVENTS: Final = {
 """The event of a person that a kind of notification reports."""
 
 
+_IS_SILENCED: Final = (
+    notification_members.c.notification_id.is_(None),
+    notification_members.c.reason.startswith(SILENCED, autoescape=True),
+)
+"""Selects the records of what a silence withheld."""
+
+
 class Repetition(Struct, frozen=True):
     """Why and when an incident is notified again.
 
@@ -267,16 +274,30 @@ def forget_silenced(
     For the others it stays silenced: another rule has a silence that lasts, or nothing to say.
     """
     member = notification_members.c
-    silenced = (
-        member.transition_id == transition_id,
-        member.notification_id.is_(None),
-        member.reason.startswith(SILENCED, autoescape=True),
-    )
+    silenced = (member.transition_id == transition_id, *_IS_SILENCED)
     query = select(member.channel, member.address).where(*silenced)
     mailboxes = set(map(mailbox_of, recipients))
     mine = [each for each in recipients_in(connection, query) if mailbox_of(each) in mailboxes]
     is_mine = or_(false(), *(is_to(each, notification_members) for each in mine))
     connection.execute(delete(notification_members).where(*silenced, is_mine))
+
+
+def silenced_in(
+    connection: Connection, incident: Incident, recipients: Iterable[Recipient]
+) -> set[UUID]:
+    """Return the changes of an incident that a silence withheld from any of these recipients."""
+    member, pair = notification_members.c, incident_transitions.c
+    query = (
+        select(member.transition_id, member.channel, member.address)
+        .join(incident_transitions, pair.transition_id == member.transition_id)
+        .where(pair.incident_id == incident.incident_id, *_IS_SILENCED)
+    )
+    mailboxes = set(map(mailbox_of, recipients))
+    return {
+        row.transition_id
+        for row in connection.execute(query)
+        if mailbox_of(Recipient(row.channel, row.address)) in mailboxes
+    }
 
 
 def notified_of(connection: Connection, incident: Incident) -> list[Recipient]:

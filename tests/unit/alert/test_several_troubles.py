@@ -1,21 +1,26 @@
-"""Several troubles in one incident: none waits as long as another."""
+"""Several troubles in one incident: none is lost because of another, nor waits as long as that."""
 
 from __future__ import annotations
 
+import pytest
 from msgspec.structs import replace
 
 from dashboard.alert.deliver import DeliveryPolicy
+from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.hourly_cap import HourlyCap
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
+from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.rule import Rule, Severity
+from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from tests.alert_watch import PLAIN, Watch
-from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_transition, seconds
+from tests.alert_watch import HOUR, PLAIN, Watch
+from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_transition, an_id, seconds
 from tests.delivery_checks import PATIENT, reject
 from tests.fake_clock import FakeClock
+from tests.recording_channel import ONCALL, OTHERS
 
 TOGETHER = replace(PLAIN, group_by=(Dimension.STAGE,))
 """All busy networks are one incident."""
@@ -30,6 +35,66 @@ def turn(
     with watch.store.write() as connection:
         assert record_transition(connection, turned, None)
     watch.wait(seconds(1))
+
+
+def told_of(watch: Watch) -> list[NetworkId]:
+    return [each.transition.subject.network_id for each in watch.sent()]
+
+
+@pytest.mark.parametrize("networks", [(A_NETWORK, ANOTHER_NETWORK), (ANOTHER_NETWORK, A_NETWORK)])
+def test_what_a_silence_withheld_is_told_when_it_ends_although_its_incident_fires_already(
+    watch: Watch, networks: tuple[NetworkId, NetworkId]
+) -> None:
+    watch.rules(TOGETHER)
+    watch.silence(SilenceKind.SILENCE, HOUR)
+    for number, network_id in enumerate(networks):
+        turn(watch, number, network_id, None, State.BUSY)
+    watch.wait(HOUR / 2)
+    assert told_of(watch) == [ANOTHER_NETWORK]
+
+    watch.wait(HOUR)
+    watch.wait(HOUR)
+
+    assert told_of(watch) == [ANOTHER_NETWORK, A_NETWORK]
+
+
+def test_silenced_trouble_that_another_rule_told_one_person_is_told_to_the_rest_when_given_back(
+    watch: Watch,
+) -> None:
+    loud = replace(PLAIN, name="loud", recipients=(OTHERS,))
+    watch.silence(SilenceKind.SILENCE, HOUR, Matcher(MatchedProperty.RULE, "busy"))
+    watch.rules(PLAIN, loud)
+    turn(watch, 1, A_NETWORK, None, State.BUSY)
+    ask = Incidents(watch.context)
+    [mine] = [each.incident for each in ask.open() if each.incident.rule == "busy"]
+    ask.acknowledge(mine.incident_id, watch.person("Ann"))
+    watch.wait(HOUR)
+    assert watch.kinds(ONCALL) == []
+
+    ask.unacknowledge(mine.incident_id, watch.person("Ann"))
+    watch.wait()
+
+    assert watch.kinds(ONCALL) == ["change"]
+
+
+def test_trouble_that_comes_as_a_silence_ends_takes_no_earlier_one_with_it(
+    watch: Watch,
+) -> None:
+    labelled = Rule("rejections", RuleKind.REJECTED, group_by=(Dimension.LABEL,))
+    watch.rules(TOGETHER, replace(labelled, keep_firing=24 * HOUR))
+    for number in range(100, 170):  # more incidents than a worker looks at in one round
+        watch.label(number, f"bot {number}")
+        reject(watch.store, number)
+    watch.wait()
+    watch.silence(SilenceKind.SILENCE, HOUR, Matcher(MatchedProperty.RULE, "busy"))
+    turn(watch, 11, A_NETWORK, None, State.BUSY)
+    watch.clock.wait(HOUR)
+    turn(watch, 12, ANOTHER_NETWORK, None, State.BUSY)
+    for _ in range(3):
+        watch.wait(seconds(1))
+
+    told = [each.transition.transition_id for each in watch.sent()]
+    assert {an_id(11), an_id(12)} <= set(told)
 
 
 def test_critical_trouble_does_not_wait_as_long_as_the_end_that_it_joins(
