@@ -256,18 +256,37 @@ def incidents_within(connection: Connection, incident: Incident) -> list[Inciden
 def respond(
     connection: Connection, incident_id: UUID, change: Callable[[Incident], IncidentResponse]
 ) -> IncidentResponse | None:
-    """Change an incident as a person asks; None if it is not stored."""
+    """Change an incident as a person asks; None if it is not stored.
+
+    If nobody owns it any more, an escalation that was withdrawn when somebody did counts for
+    nothing: the incident is to escalate again.
+    """
     query = select(incidents).where(incidents.c.incident_id == incident_id).with_for_update()
     found = read_incidents(connection, query)
     if not found:
         return None
     response = change(found[0])
-    if response.event is not None:
-        # The worker acts at once on what time does from now on.
-        look_at = response.event.at if response.incident.is_open else None
-        save_incident(connection, replace(response.incident, next_at=look_at))
-        add_events(connection, [(incident_id, response.event)])
-    return response
+    after, event = response.incident, response.event
+    if event is None:
+        return response
+    if after.is_open and not after.owner and not _is_escalated(connection, incident_id):
+        after = replace(after, escalated_at=None)
+    # The worker acts at once on what time does from now on.
+    save_incident(connection, replace(after, next_at=event.at if after.is_open else None))
+    add_events(connection, [(incident_id, event)])
+    return replace(response, incident=after)
+
+
+def _is_escalated(connection: Connection, incident_id: UUID) -> bool:
+    """Whether a notification that is not dead tells somebody that nobody acknowledged it."""
+    column, pair = notifications.c, notification_incidents.c
+    escalation = (
+        select(pair.notification_id)
+        .join(notifications, column.notification_id == pair.notification_id)
+        .where(pair.incident_id == incident_id, pair.is_escalation)
+        .where(column.state != NotificationState.DEAD)
+    )
+    return connection.scalar(escalation.limit(1)) is not None
 
 
 def _stories(connection: Connection, query: Select[Any]) -> list[IncidentStory]:
