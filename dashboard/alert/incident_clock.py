@@ -47,13 +47,13 @@ from dashboard.domain.alerts.silence import Silence, silenced_all_by
 from dashboard.domain.people.recipients import RecipientDirectory
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.closings import HeldNotification, held_notifications, hold_until
+from dashboard.store.alerts.first_messages import awaited_at, reached_at
 from dashboard.store.alerts.grouping import IncidentGrouping
 from dashboard.store.alerts.incident_list import labels_of_incident
 from dashboard.store.alerts.incidents import add_events, due_incidents, save_incident
 from dashboard.store.alerts.outbox import changes_of_notification, entries_of_incident
 from dashboard.store.alerts.reminders_and_escalations import (
     Repetition,
-    first_message_at,
     notified_of,
     repeat,
     silenced_in,
@@ -174,17 +174,18 @@ class IncidentClock(Struct, frozen=True):
                 yield each.transition, each.position, now_routed
 
     def _pass_time(self, connection: Connection, incident: Incident) -> None:
-        timers = timers_of(self.rules.get(incident.rule))
-        is_unheard = incident.notified_at is None
-        first_at = first_message_at(connection, incident, self.now) if is_unheard else None
-        if first_at is not None:  # no reminder or escalation comes before the first message
-            incident = replace(incident, notified_at=first_at)
+        rule = self.rules.get(incident.rule)
+        timers, named = timers_of(rule), () if rule is None else rule.recipients or self.everyone
+        reached = reached_at(connection, incident, named)
+        known_at = reached or awaited_at(connection, incident, named, self.now)
+        if known_at is not None:  # no reminder or escalation comes before the first message
+            incident = replace(incident, notified_at=min(known_at, self.now))
         each_labels = self._labels_of(connection, incident)
         found = silenced_all_by(self.silences, each_labels, self.now)
         after, event = self._changed(incident, timers, found) or (incident, None)
         silent_until = None if found is None else found.over_at
         after = self._timed(after, timers, silent_until)
-        save_incident(connection, replace(after, notified_at=None) if is_unheard else after)
+        save_incident(connection, after if reached else replace(after, notified_at=None))
         newly, least_apart = set(), (timers.remind_every or timedelta()) / 2
         if incident.state is IncidentState.SILENCED and after.state is IncidentState.FIRING:
             newly, least_apart = self._end_silence(connection, after), timedelta()

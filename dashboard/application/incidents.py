@@ -15,7 +15,7 @@ from dashboard.application.context import ApplicationSubject, shared_for
 from dashboard.application.incident_responses import respond_to
 from dashboard.application.incident_words import TimelineEntry, timeline_of
 from dashboard.application.recipients import recipients_called
-from dashboard.application.silences import silent_now
+from dashboard.application.silences import silence_of, silent_now
 from dashboard.detect.routing import timers_of
 from dashboard.domain.alerts.condition import INSTALLATION
 from dashboard.domain.alerts.incident import (
@@ -31,17 +31,16 @@ from dashboard.domain.alerts.incident import (
 from dashboard.domain.alerts.incident_timers import Upcoming, upcoming
 from dashboard.domain.alerts.inhibition import SourceOutage, inhibited_rules, outage_behind
 from dashboard.domain.alerts.kinds.table import subject_kinds
-from dashboard.domain.alerts.matcher import labels_of_group
 from dashboard.domain.alerts.notification import Precedence, Recipient
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_text import incident_title
-from dashboard.domain.alerts.silence import Silence, likely_silences, silenced_all_by
 from dashboard.domain.formatting import short_hash
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import NetworkId, TxHash, shorten
 from dashboard.domain.rejections.reasons import explain
 from dashboard.errors import InputError, NotFound
 from dashboard.store.alerts.closings import traffic_to
+from dashboard.store.alerts.first_messages import known_at
 from dashboard.store.alerts.incident_list import (
     ANY_FINISHED,
     FinishedFilter,
@@ -53,7 +52,6 @@ from dashboard.store.alerts.incident_list import (
     incident_story,
     incidents_beginning,
     incidents_within,
-    labels_of_incident,
     notifications_of,
     open_incident_stories,
     withheld_about,
@@ -123,7 +121,7 @@ class Incidents(ApplicationSubject):
             for skipped in range(0, MOST_COUNTED, MOST_UNATTENDED):
                 some = unattended_incidents(connection, MOST_UNATTENDED, network_id, skipped)
                 found += [
-                    each for each in some if _silence_of(connection, each, silences, now) is None
+                    each for each in some if silence_of(connection, each, silences, now) is None
                 ]
                 if len(some) < MOST_UNATTENDED or len(found) >= MOST_UNATTENDED:
                     break
@@ -180,8 +178,11 @@ class Incidents(ApplicationSubject):
     ) -> tuple[IncidentStory, ...]:
         """Add the current silence, what is unknown now, and when people are next notified."""
         rules = {each.name: each for each in rules_in_force(connection)}
+        everyone = read_directory(connection, self._context.settings.recipients).configured.named
         return tuple(
-            replace(each, upcoming=self._upcoming(connection, each, rules.get(each.incident.rule)))
+            each
+            if (rule := rules.get(each.incident.rule)) is None
+            else replace(each, upcoming=self._upcoming(connection, each, rule, everyone))
             for each in self._with_state(connection, found, rules)
         )
 
@@ -194,14 +195,25 @@ class Incidents(ApplicationSubject):
         networks = [each.network_id for each in self._context.networks]
         sources = silent_now(connection, networks, now)
         for each in found:
-            silence = _silence_of(connection, each.incident, silences, now)
+            silence = silence_of(connection, each.incident, silences, now)
             yield replace(_with_silent(each, rules, sources), silence=silence)
 
     def _upcoming(
-        self, connection: Connection, story: IncidentStory, rule: Rule | None
+        self,
+        connection: Connection,
+        story: IncidentStory,
+        rule: Rule,
+        everyone: Sequence[Recipient],
     ) -> Upcoming | None:
-        """Return when people are next notified; the hourly cap may delay a reminder."""
-        found, now = upcoming(story.incident, timers_of(rule)), self._context.now()
+        """Return when people are next notified, not before they heard of it.
+
+        The hourly cap may delay a reminder.
+        """
+        now, named = self._context.now(), rule.recipients or everyone
+        if upcoming(story.incident, timers_of(rule)) is None:
+            return None
+        heard_at = known_at(connection, story.incident, named, now)
+        found = upcoming(replace(story.incident, notified_at=heard_at), timers_of(rule))
         if found is None or found.kind is not IncidentEventKind.REMINDED or not story.notified:
             return found
         due_at = max(found.at, now)
@@ -386,15 +398,3 @@ def _with_silent(
     inhibited = [name for source in mine for name in inhibited_rules(source, rules.values())]
     unknown = outage_behind(rule.kind, network_id, sources)
     return replace(story, unknown=unknown, inhibited=tuple(dict.fromkeys(inhibited)))
-
-
-def _silence_of(
-    connection: Connection, incident: Incident, silences: Sequence[Silence], now: datetime
-) -> Silence | None:
-    """Return the silence of all its changes, which are read only if one in force may fit them."""
-    shared = labels_of_group(incident.group, incident.rule, incident.severity)
-    likely = likely_silences(silences, shared, now)
-    if not likely:
-        return None
-    matchers = [matcher for each in likely for matcher in each.request.matchers]
-    return silenced_all_by(likely, labels_of_incident(connection, incident, matchers), now)

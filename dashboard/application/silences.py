@@ -32,10 +32,18 @@ from dashboard.domain.alerts.matcher import (
     fits,
     in_words,
     labels_of,
+    labels_of_group,
     parse_matcher,
 )
 from dashboard.domain.alerts.rule import fits as takes
-from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest, check_request
+from dashboard.domain.alerts.silence import (
+    Silence,
+    SilenceKind,
+    SilenceRequest,
+    check_request,
+    likely_silences,
+    silenced_all_by,
+)
 from dashboard.domain.formatting import counted, moment
 from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action, Actor, Detail
@@ -257,6 +265,18 @@ def _spans(each: Silence) -> Json:
 
 def _zone(each: Silence) -> Json:
     return None if each.request.weekly is None else each.request.weekly.hours.zone
+
+
+def silence_of(
+    connection: Connection, incident: Incident, silences: Sequence[Silence], now: datetime
+) -> Silence | None:
+    """Return the silence of all its changes, which are read only if one in force may fit them."""
+    shared = labels_of_group(incident.group, incident.rule, incident.severity)
+    likely = likely_silences(silences, shared, now)
+    if not likely:
+        return None
+    matchers = [matcher for each in likely for matcher in each.request.matchers]
+    return silenced_all_by(likely, labels_of_incident(connection, incident, matchers), now)
 
 
 def matchers_of(incident: Incident) -> tuple[Matcher, ...]:

@@ -27,7 +27,7 @@ from dashboard.domain.alerts.incident import (
 )
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
-from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.notification import NotificationKind, Recipient
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import replaced_by
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
@@ -269,6 +269,8 @@ class AlertWorld:
             if incident.owner:
                 incident.owner, is_told = "", incident.notified_at or not incident.troubled
                 incident.state = IncidentState.FIRING if is_told else IncidentState.SILENCED
+                if all(each.kind is not NotificationKind.ESCALATION for each in incident.repeated):
+                    incident.escalated_at = None
         elif deed == "hand over" or not incident.owner:
             incident.owner = "Bob" if deed == "hand over" else "Ann"
             incident.state = IncidentState.ACKNOWLEDGED

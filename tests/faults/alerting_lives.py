@@ -11,7 +11,7 @@ from typing import Any, Final
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Row, exists, func, select
+from sqlalchemy import Row, exists, select
 
 from dashboard.alert.deliver import Deliverer, DeliveryPolicy, Sending
 from dashboard.alert.message import MaySend, Message, MessageHeaders, always
@@ -132,7 +132,7 @@ class AlertingLives:
         """Let the worker be killed before the statement that follows so many more of its own."""
         self._kill = Countdown(statements)
 
-    def work(self, length: timedelta = timedelta()) -> dict[UUID, datetime]:
+    def work(self, length: timedelta = timedelta()) -> dict[tuple[UUID, Recipient], datetime]:
         """Let time pass, and workers do what is due; if one is killed, the next goes on.
 
         Return what a failing server kept back when the last one began, and when that was due.
@@ -148,7 +148,7 @@ class AlertingLives:
             self._before = None
             return self._run()
 
-    def _run(self) -> dict[UUID, datetime]:
+    def _run(self) -> dict[tuple[UUID, Recipient], datetime]:
         kept_back = kept_back_in(self.store)
         while self._notifier.run(self._token, always):
             pass
@@ -215,23 +215,22 @@ def members_in(store: Store) -> Sequence[Row[*tuple[Any, ...]]]:
 
 def tried_in(
     members: Iterable[Row[*tuple[Any, ...]]], messages: Iterable[tuple[datetime, str]]
-) -> dict[UUID, datetime]:
-    """Return of each change when the first message that names it was tried."""
+) -> dict[tuple[UUID, Recipient], datetime]:
+    """Return of each change and recipient when the message that names it was tried first."""
     dates: dict[str, datetime] = {}
     for at, message_id in messages:
         dates.setdefault(message_id, at)
-    found: dict[UUID, datetime] = {}
-    for row in members:
-        if row.message_id in dates:
-            at = dates[row.message_id]
-            found[row.transition_id] = min(at, found.get(row.transition_id, at))
-    return found
+    return {
+        (row.transition_id, Recipient(row.channel, row.address)): dates[row.message_id]
+        for row in members
+        if row.message_id in dates
+    }
 
 
-def kept_back_in(store: Store) -> dict[UUID, datetime]:
+def kept_back_in(store: Store) -> dict[tuple[UUID, Recipient], datetime]:
     """Return changes in messages that wait while another to the same recipient fails.
 
-    Each comes with when its first message was due.
+    Each comes with its recipient, and with when its message was due.
     """
     column, member, failing = notifications.c, notification_members.c, notifications.alias()
     is_failing = exists().where(
@@ -240,13 +239,15 @@ def kept_back_in(store: Store) -> dict[UUID, datetime]:
         failing.c.attempts > 0,
     )
     query = (
-        select(member.transition_id, func.min(column.release_at).label("due"))
+        select(member.transition_id, column.channel, column.address, column.release_at)
         .join(notifications, column.notification_id == member.notification_id)
         .where(column.state == NotificationState.PENDING, is_failing)
-        .group_by(member.transition_id)
     )
     with store.read() as connection:
-        return {row.transition_id: row.due for row in connection.execute(query)}
+        return {
+            (row.transition_id, Recipient(row.channel, row.address)): row.release_at
+            for row in connection.execute(query)
+        }
 
 
 def waiting_in(store: Store) -> Waiting:

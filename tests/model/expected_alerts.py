@@ -5,7 +5,7 @@ It shares no code with the product, only its plain records: rules, matchers, rec
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Final
@@ -48,8 +48,8 @@ class ExpectedAlerts:
     repeated: list[Repeated] = field(default_factory=list)
     silenced: set[tuple[UUID, Recipient]] = field(default_factory=set)
     """Who does not hear of a change since it was silenced."""
-    kept_back: Mapping[UUID, datetime] = field(default_factory=dict)
-    """Changes whose messages a failing server keeps back, and when these were due."""
+    kept_back: Mapping[tuple[UUID, Recipient], datetime] = field(default_factory=dict)
+    """Changes whose messages to somebody a failing server keeps back, and when these were due."""
 
     def happen(self, what: Happening, waiting: Waiting, now: datetime, elapsed: timedelta) -> None:
         """Let a change join its incidents, and reach everybody once, by the soonest rule.
@@ -98,10 +98,10 @@ class ExpectedAlerts:
         self,
         now: datetime,
         elapsed: timedelta,
-        tried: Mapping[UUID, datetime],
-        kept_back: Mapping[UUID, datetime],
+        tried: Mapping[tuple[UUID, Recipient], datetime],
+        kept_back: Mapping[tuple[UUID, Recipient], datetime],
     ) -> None:
-        """Let time do what is due to every incident; `tried` are changes that were sent.
+        """Let time do what is due to every incident; `tried` are changes that went to somebody.
 
         What is sent in this round was not yet known when its first step was decided.
 
@@ -115,8 +115,9 @@ class ExpectedAlerts:
             incident.know_no_later_than(now)
             rule = next((each for each in self.rules if each.name == incident.rule), None)
             is_anything_due = self._does_something(incident, rule, now, elapsed)
-            dates = [tried[each] for each in incident.changes if each in tried]
-            incident.notified_at = incident.notified_at or min(dates, default=None)
+            if incident.notified_at is None:
+                dates = [tried[key] for key in self._own(incident, rule) if key in tried]
+                incident.notified_at = min(dates, default=None)
             while is_anything_due:
                 is_anything_due = self._does_something(incident, rule, now, elapsed)
             if incident.state is IncidentState.RESOLVED:
@@ -197,7 +198,9 @@ class ExpectedAlerts:
                 self._end_silence(incident, rule, now, elapsed)
             self._remind(incident, rule, now, elapsed)
             return True
-        since = self._known_since(incident, now)
+        if rule is not None and incident.troubled and state is IncidentState.FIRING:
+            self._tell_silenced(incident, rule, now, elapsed)
+        since = self._known_since(incident, rule, now)
         heard = None if is_silent or state is not IncidentState.FIRING else rule
         if heard is not None and self._is_escalated(incident, heard, now, elapsed):
             return True
@@ -210,7 +213,8 @@ class ExpectedAlerts:
         self, incident: OpenIncident, rule: Rule, now: datetime, elapsed: timedelta
     ) -> bool:
         """Let an incident escalate where that is due; False where it is not."""
-        escalates_at = _escalates_at(incident, rule, self._known_since(incident, now))
+        since = self._known_since(incident, rule, now)
+        escalates_at = _escalates_at(incident, rule, since)
         if escalates_at is None or escalates_at > now:
             return False
         incident.escalated_at = now
@@ -221,7 +225,7 @@ class ExpectedAlerts:
         self, incident: OpenIncident, rule: Rule, now: datetime, elapsed: timedelta
     ) -> bool:
         """Let people be reminded of an incident where that is due; False where it is not."""
-        last = incident.reminded_at or self._known_since(incident, now)
+        last = incident.reminded_at or self._known_since(incident, rule, now)
         if rule.remind_every is None or last + rule.remind_every > now:
             return False
         self._remind(incident, rule, now, elapsed)
@@ -255,17 +259,34 @@ class ExpectedAlerts:
             elif known is not None and known.is_later_than(hold, now, elapsed):
                 self.members[key] = hold
 
-    def _known_since(self, incident: OpenIncident, now: datetime) -> datetime:
-        """Return when people first heard of an incident; while they are to, that is now.
+    def _tell_silenced(
+        self, incident: OpenIncident, rule: Rule, now: datetime, elapsed: timedelta
+    ) -> None:
+        """Let those hear of what lasts from whom a silence withheld it, of whichever rule."""
+        last = incident.changes[-1]
+        if any((last, each) in self.silenced for each in rule.recipients or self.everyone):
+            self._end_silence(incident, rule, now, elapsed)
+
+    def _own(self, incident: OpenIncident, rule: Rule | None) -> Iterator[tuple[UUID, Recipient]]:
+        """Yield who hears of which changes of an incident: by its rule, or named by it."""
+        named = () if rule is None else rule.recipients or self.everyone
+        mine = set(incident.changes)
+        for (change, to), hold in self.members.items():
+            if hold is None or change not in mine:
+                continue
+            if hold.rule == incident.rule or to in named:
+                yield change, to
+
+    def _known_since(self, incident: OpenIncident, rule: Rule | None, now: datetime) -> datetime:
+        """Return when its people first heard of an incident; while they are to, that is now.
 
         If a failing server keeps that back, it is when they were to.
         """
         if incident.notified_at is not None:
             return max(incident.opened_at, incident.notified_at)
-        about = [key for key in self.members if key[0] in incident.changes]
-        is_awaited = any(self.members[key] is not None for key in about)
-        due = [self.kept_back[each] for each in incident.changes if each in self.kept_back]
-        return max(incident.opened_at, min([now, *due])) if is_awaited else incident.opened_at
+        own = list(self._own(incident, rule))
+        due = [self.kept_back[key] for key in own if key in self.kept_back]
+        return max(incident.opened_at, min([now, *due])) if own else incident.opened_at
 
     def _repeat(
         self,

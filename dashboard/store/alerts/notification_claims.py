@@ -30,6 +30,7 @@ from sqlalchemy import (
 )
 
 from dashboard.domain.alerts.hourly_cap import Closing
+from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.notification import (
     DeliveryResult,
     Notification,
@@ -154,17 +155,23 @@ def first_attempt_at(connection: Connection, notification: Notification) -> date
 
 
 def note_first_attempt(connection: Connection, notification_id: UUID, at: datetime) -> None:
-    """Record, on the open incidents that a notification reports, when people heard of them."""
+    """Record, on the open incidents of a notification, when people heard of them.
+
+    Other incidents with one of its changes become due: their people may have heard of it as well.
+    """
     column, pair, member = incidents.c, incident_transitions.c, notification_members.c
-    about = (
+    is_mine = member.notification_id == notification_id
+    told = column.incident_id.in_(select(member.incident_id).where(is_mine))
+    shared = column.incident_id.in_(
         select(pair.incident_id)
         .join(notification_members, member.transition_id == pair.transition_id)
-        .where(member.notification_id == notification_id)
+        .where(is_mine)
     )
-    untold = update(incidents).where(
-        column.incident_id.in_(about), column.open_key.is_not(None), column.notified_at.is_(None)
-    )
-    connection.execute(untold.values(notified_at=at, version=column.version + 1))
+    untold = update(incidents).where(column.open_key.is_not(None), column.notified_at.is_(None))
+    changed = {"version": column.version + 1}
+    connection.execute(untold.where(told).values(changed | {"notified_at": at}))
+    not_pending = column.state != IncidentState.PENDING
+    connection.execute(untold.where(shared, not_pending).values(changed | {"next_at": at}))
 
 
 def try_at_once(connection: Connection, channel: str) -> None:

@@ -11,14 +11,9 @@ from msgspec import Struct
 from sqlalchemy import (
     Connection,
     RowMapping,
-    and_,
-    case,
     delete,
-    exists,
     false,
     func,
-    literal,
-    literal_column,
     or_,
     select,
     update,
@@ -59,7 +54,6 @@ from dashboard.store.schema import (
     outbox,
     transitions,
 )
-from dashboard.store.schema.columns import Moment
 
 _FOR_PEOPLE: Final = {
     NotificationKind.REMINDER,
@@ -200,34 +194,6 @@ def _reminded_enough(
         .where(or_(waits, came_just_now))
     )
     return set(recipients_in(connection, query))
-
-
-def first_message_at(connection: Connection, incident: Incident, now: datetime) -> datetime | None:
-    """Return when people are taken to hear of an incident by a message that waits; None if none.
-
-    That is now; or when it was due, if it cannot go because others to its recipient fail.
-    """
-    column, member, pair = notifications.c, notification_members.c, incident_transitions.c
-    failing = notifications.alias()
-    is_kept_back = exists().where(
-        failing.c.channel == column.channel,
-        failing.c.address == column.address,
-        failing.c.state == literal_column("'pending'"),  # so that the partial index fits
-        failing.c.attempts > 0,
-    )
-    about = (
-        select(member.notification_id)
-        .join(incident_transitions, pair.transition_id == member.transition_id)
-        .where(pair.incident_id == incident.incident_id)
-    )
-    is_due = and_(column.state == NotificationState.PENDING, is_kept_back)
-    query = (
-        select(func.min(case((is_due, column.release_at), else_=literal(now, Moment))))
-        .where(column.notification_id.in_(about))
-        .where(column.state.in_([NotificationState.PENDING, NotificationState.HELD]))
-    )
-    found: datetime | None = connection.scalar(query)
-    return found and min(found, now)
 
 
 def withdraw(connection: Connection, incident: Incident) -> None:
