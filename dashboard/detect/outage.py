@@ -5,14 +5,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Final
+from uuid import UUID
 
 from msgspec import Struct
 from msgspec.structs import replace
 
 from dashboard.detect.start_and_end_of_conditions import Conclusions
-from dashboard.domain.alerts.condition import Condition, Reading, State, SubjectKind
+from dashboard.domain.alerts.condition import (
+    Condition,
+    Reading,
+    State,
+    Subject,
+    SubjectKind,
+    Transition,
+)
 from dashboard.domain.alerts.kinds.limits_end import EndGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
+from dashboard.domain.alerts.kinds.table import JUDGED
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds, UnaskedGrounds
 from dashboard.domain.health.coverage import SHORTEST_GAP, CoverageChange, Covered, Gap, GapCause
 from dashboard.domain.health.observation import Operation
@@ -110,6 +119,17 @@ def conclude_unasked(conclusions: Conclusions, now: datetime) -> None:
     """End the outage of an exclusion API that is asked nothing any more: no answer would end it."""
     if conclusions.state(SubjectKind.EXCLUSION_API) is State.SILENT:
         _change(conclusions, SubjectKind.EXCLUSION_API, State.ANSWERING, now, UnaskedGrounds(now))
+
+
+def end_unwatched(subject: Subject, before: State, now: datetime, new_id: UUID) -> Transition:
+    """End what lasts on a network, or an API of it, that the settings no longer name.
+
+    Nobody would see its end. Whether a network is busy is unknown from then on.
+    """
+    if subject.kind is SubjectKind.BUSYNESS:
+        return Transition(new_id, subject, before, State.UNKNOWN, now)
+    closed = JUDGED[subject.kind].closed
+    return Transition(new_id, subject, before, closed, now, UnaskedGrounds(now), now)
 
 
 def conclude_line_limits(

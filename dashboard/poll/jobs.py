@@ -31,6 +31,7 @@ from dashboard.poll.inclusion import InclusionPoll, ReceiptQueue
 from dashboard.poll.lease import Clocks, Lease, LeaseLost, NetworkStore, Term
 from dashboard.poll.measured_rules import DiskSpace, MeasuredRules, PeerCertificates, RuleReader
 from dashboard.poll.network_conditions import Conditions, CoverageWatch
+from dashboard.poll.removed_sources import RemovedSources
 from dashboard.poll.retention_rounds import RetentionRounds
 from dashboard.poll.scheduler import Job, Scheduler
 from dashboard.store.engine.engine import Store
@@ -128,6 +129,7 @@ def jobs_of(worker: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]
     """Return the jobs of one term, without state from an earlier one; `over` ends it."""
     disk = DiskSpace(worker.store, worker.low_space, worker.rules, worker.clocks, worker.new_id)
     measured = _measured_rules(worker)
+    removed = _removed_sources(worker)
     housekeeping = RetentionRounds(
         worker.store, worker.retention, worker.clocks, anyio.sleep, term.check
     )
@@ -137,6 +139,7 @@ def jobs_of(worker: PollingWorker, term: Term, over: asyncio.Event) -> list[Job]
         Job("delivery", worker.periods.delivery, lambda: deliver(worker.delivery, term, over)),
         Job("disk space", worker.periods.conditions, lambda: run_sync(disk.measure, term)),
         Job("rules", worker.periods.conditions, lambda: run_sync(measured.measure, term)),
+        Job("removed sources", worker.periods.housekeeping, lambda: run_sync(removed.end, term)),
         Job("housekeeping", worker.periods.housekeeping, housekeeping.run),
     ]
 
@@ -148,6 +151,12 @@ def _measured_rules(worker: PollingWorker) -> MeasuredRules:
     }
     reader = RuleReader(networks, with_fees, worker.certificates, worker.peers)
     return MeasuredRules(worker.store, reader, worker.clocks, worker.new_id)
+
+
+def _removed_sources(worker: PollingWorker) -> RemovedSources:
+    with_fees = {each.network_id for each in worker.networks if each.has_gas}
+    with_exclusion = {each.network_id for each in worker.networks if each.exclusion is not None}
+    return RemovedSources(worker.store, with_fees, with_exclusion, worker.clocks, worker.new_id)
 
 
 def _polls(worker: PollingWorker, term: Term, network: WatchedNetwork) -> Iterator[Job]:

@@ -128,6 +128,10 @@ def test_messages_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
         "exclusion API is asked nothing any more": message(
             SubjectKind.EXCLUSION_API, State.ANSWERING, UnaskedGrounds(A_MOMENT)
         ),
+        "fee source is asked nothing any more": message(
+            GAS, State.ANSWERING, UnaskedGrounds(A_MOMENT)
+        ),
+        "fees are asked no more": message(FEES, State.FRESH, UnaskedGrounds(A_MOMENT)),
         "disk has space": message(SubjectKind.DISK, State.ENOUGH_SPACE, SPACE, INSTALLATION),
     }
 

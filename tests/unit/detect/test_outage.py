@@ -16,14 +16,15 @@ from dashboard.detect.outage import (
     conclude_unasked,
     detect_outage,
     detect_staleness,
+    end_unwatched,
 )
-from dashboard.domain.alerts.condition import Condition, Reading, State, SubjectKind
+from dashboard.domain.alerts.condition import Condition, Reading, State, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.limits_end import EndGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
 from dashboard.domain.alerts.kinds.upstream import OutageGrounds, UnaskedGrounds
 from dashboard.domain.health.observation import Operation
 from dashboard.domain.rejections.line_limits import LimitsEnd
-from tests.builders import A_MOMENT, seconds
+from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
 from tests.unit.detect.network_conclusions import conclusions_from
 
 NOW = A_MOMENT + seconds(600)
@@ -273,3 +274,23 @@ def test_silence_of_the_exclusion_api_ends_once_nothing_is_asked(state: State | 
     found = [(each.after, each.since, each.grounds) for each in conclusions.transitions]
     ended = (State.ANSWERING, NOW, UnaskedGrounds(NOW))
     assert found == ([ended] if state is State.SILENT else [])
+
+
+@pytest.mark.parametrize(
+    ("kind", "before", "after", "grounds"),
+    [
+        (GAS_API, State.SILENT, State.ANSWERING, UnaskedGrounds(NOW)),
+        (EXCLUSION_API, State.SILENT, State.ANSWERING, UnaskedGrounds(NOW)),
+        (SubjectKind.FEES, State.STALE, State.FRESH, UnaskedGrounds(NOW)),
+        (SubjectKind.BUSYNESS, State.BUSY, State.UNKNOWN, None),
+    ],
+)
+def test_what_nobody_asks_any_more_is_over_without_a_claim_that_it_is_well(
+    kind: SubjectKind, before: State, after: State, grounds: UnaskedGrounds | None
+) -> None:
+    subject = Subject(kind, A_NETWORK)
+
+    over = end_unwatched(subject, before, NOW, an_id(1))
+
+    assert (over.subject, over.before, over.after) == (subject, before, after)
+    assert (over.at, over.began_at, over.grounds) == (NOW, NOW, grounds)

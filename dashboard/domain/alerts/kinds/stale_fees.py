@@ -7,6 +7,7 @@ from typing import Final
 
 from dashboard.domain.alerts.condition import Grounds, State, SubjectKind
 from dashboard.domain.alerts.kinds.kind import DescribedChange, IncidentText, Judged, Kind
+from dashboard.domain.alerts.kinds.upstream import UnaskedGrounds
 from dashboard.domain.formatting import moment, moment_in, period
 from dashboard.domain.health.observation import Operation
 
@@ -31,7 +32,15 @@ class AgeGrounds(Grounds, frozen=True):
     period: timedelta
 
 
-def _describe(change: DescribedChange, grounds: AgeGrounds) -> IncidentText:
+def _describe(change: DescribedChange, grounds: AgeGrounds | UnaskedGrounds) -> IncidentText:
+    if isinstance(grounds, UnaskedGrounds):
+        return IncidentText(
+            headline=f"{change.network}: fees no longer asked",
+            opening=f"Linewatch no longer asks for the fees of {change.network}.",
+            page="health",
+            rows=change.lasted,
+            kicker="not asked",
+        )
     at = grounds.answered_at
     headline, answered, last = "fees are stale", "no fee has been seen yet", "never"
     if at is not None:

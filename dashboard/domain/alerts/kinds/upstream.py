@@ -45,7 +45,7 @@ class OutageGrounds(Grounds, frozen=True):
 
 
 class UnaskedGrounds(Grounds, frozen=True):
-    """Since when an API has not been asked, since nothing is tracked any more."""
+    """Since when an API has not been asked: nothing is tracked, or the settings lack it now."""
 
     unasked_since: datetime
 
@@ -86,11 +86,12 @@ def _not_awaited(change: DescribedChange, grounds: EndGrounds) -> IncidentText:
 
 def _unasked(change: DescribedChange) -> IncidentText:
     """Say that an outage is over because nobody would see whether it goes on."""
+    source, _ = _SOURCES[change.transition.subject.kind]
     return IncidentText(
-        headline=f"{change.network}: exclusion API no longer asked",
+        headline=f"{change.network}: {source} no longer asked",
         opening=(
-            f"Linewatch no longer asks about transactions of {change.network}, so it cannot tell "
-            "whether the exclusion API answers."
+            f"Linewatch no longer asks the {source} of {change.network}, so it cannot tell "
+            "whether it answers."
         ),
         page="health",
         rows=change.lasted,
