@@ -231,9 +231,11 @@ class IncidentClock(Struct, frozen=True):
     ) -> IncidentChange | None:
         if found is not None:
             return silence(incident, timers, self.now)
-        if incident.state is IncidentState.SILENCED and incident.troubled:
-            return end_silence(incident, timers, self.now)
         source = self._source_of(incident)
+        if incident.state is IncidentState.SILENCED and incident.troubled:
+            if source is None:
+                return end_silence(incident, timers, self.now)
+            incident = replace(incident, state=IncidentState.FIRING)  # as far as anybody knew
         if source is not None and incident.troubled:
             return lose_data(incident, str(source), self.now)
         if incident.state is IncidentState.NO_DATA:

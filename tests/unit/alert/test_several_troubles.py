@@ -9,6 +9,7 @@ from dashboard.alert.deliver import DeliveryPolicy
 from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.hourly_cap import HourlyCap
+from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.rule import Rule, Severity
@@ -16,7 +17,7 @@ from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from tests.alert_watch import HOUR, PLAIN, Watch
+from tests.alert_watch import HOUR, MINUTE, PLAIN, Watch
 from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_transition, an_id, seconds
 from tests.delivery_checks import PATIENT, reject
 from tests.fake_clock import FakeClock
@@ -138,3 +139,33 @@ def reject_one(watch: Watch, number: int) -> None:
     reject(watch.store, number, transition=news)
     watch.wait(seconds(1))
     watch.wait(seconds(40))
+
+
+@pytest.mark.parametrize("is_known", [True, False])
+def test_silence_that_ends_in_an_outage_tells_of_what_lasts_once_that_is_known_again(
+    watch: Watch, *, is_known: bool
+) -> None:
+    upstream = Rule("upstream", RuleKind.UPSTREAM_SILENT, recipients=(OTHERS,))
+    watch.rules(PLAIN, upstream)
+    of_busy = Matcher(MatchedProperty.RULE, "busy")
+    if is_known:
+        turn(watch, 1, A_NETWORK, None, State.BUSY)
+    watch.silence(SilenceKind.SILENCE, HOUR, of_busy)
+    if not is_known:
+        turn(watch, 1, A_NETWORK, None, State.BUSY)
+    watch.wait(MINUTE)
+    watch.go_silent()
+    watch.wait(MINUTE)
+    watch.wait(2 * HOUR)
+    found = Incidents(watch.context).open()
+    assert {each.incident.rule: each.incident.state for each in found} == {
+        "busy": IncidentState.NO_DATA,
+        "upstream": IncidentState.FIRING,
+    }
+    assert watch.kinds(ONCALL) == (["change"] if is_known else [])
+
+    watch.go_silent(is_over=True)
+    watch.wait(MINUTE)
+    watch.wait(MINUTE)
+
+    assert watch.kinds(ONCALL) == ["change"]
