@@ -130,7 +130,8 @@ class DeliveryQueue:
 class ReleaseTimes:
     """Remembers since when each open notification waits, and how long.
 
-    A notification waits as long as was planned for it and no longer, however the clock is set.
+    However the clock is set, a notification waits no longer than was planned for it, and not past
+    its time: a clock that is behind when a worker begins is soon set right.
     """
 
     def __init__(self, elapsed: Elapsed) -> None:
@@ -146,7 +147,11 @@ class ReleaseTimes:
         self._due = {
             _key(each): known.get(_key(each), elapsed + _wait(each, now)) for each in notifications
         }
-        return [each for each in notifications if self._due[_key(each)] <= elapsed]
+        return [
+            each
+            for each in notifications
+            if self._due[_key(each)] <= elapsed or each.release_at <= now
+        ]
 
 
 def _key(notification: OpenNotification) -> tuple[UUID, datetime]:

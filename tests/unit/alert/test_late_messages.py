@@ -22,6 +22,7 @@ from dashboard.domain.alerts.notification import Notification
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.health.coverage import GapCause
+from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.quantity import Wei
 from dashboard.errors import DeliveryError
 from dashboard.store.alerts.conditions import record_transition
@@ -222,3 +223,21 @@ def test_summary_names_the_end_of_the_window_and_who_took_what_it_reports(watch:
     for text in (message.text, message.html):
         assert "Linea: 1 rejected, ADD over limit (RPC): acknowledged by Ada" in text
     assert message.subject.endswith("2 rejections, busy · Linea")
+
+
+def test_what_was_held_goes_when_its_time_comes_although_the_clock_was_behind_at_first(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    hours = ActiveHours((WeekSpan.parse("mon-sun 14:00-20:00"),))  # it is noon
+    Watch(store, fake_clock).begin(Rule("busy", RuleKind.BUSY, active_hours=hours))
+    fake_clock.set_clock(-timedelta(hours=10))
+    watch = Watch(store, fake_clock)  # a machine starts with a clock that is behind
+    watch.wait(MINUTE)
+    fake_clock.set_clock(timedelta(hours=11))
+    watch.wait(MINUTE)
+    assert watch.sent() == []
+
+    fake_clock.set_clock(timedelta(hours=1))
+    watch.wait(MINUTE)
+
+    assert len(watch.sent()) == 1
