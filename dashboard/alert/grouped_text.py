@@ -200,14 +200,15 @@ def compose_grouped(
     changes: Iterable[NotifiedChange],
     beside: Sequence[Incident] = (),
     events: Sequence[IncidentEvent] = (),
-    owned: Sequence[Incident] = (),
+    settled: Sequence[Incident] = (),
 ) -> Message:
     """Compose one message about several changes; the same ones give the same message.
 
     `changes` are all of them in the order of events; each is read once and not kept, except for its
     row in the attached table. If the notification has none of its own, they are the last of each of
     its incidents. `beside` are incidents whose state a summary tells, although it reports no change
-    of them; `events` are what people did to its incidents; `owned` are those with an owner.
+    of them; `events` are what people did to its incidents; `settled` are those of which somebody
+    took care already.
     """
     grouped = _Grouped(templates, notification.recipient.channel)
     table = write_csv(_HEADER, map(grouped.take, changes)).encode("utf-8-sig")
@@ -227,7 +228,7 @@ def compose_grouped(
         "preheader": occasion.said[0] if occasion.word else _preheader(grouped, occasion),
         "occasion": replace(occasion, steps=steps),
         "kicker": occasion.kicker or ("Several changes" if notification.incident else "Summary"),
-        **_beside(beside, owned, notification, templates),
+        **_beside(beside, settled, notification, templates),
         "file": attached.name,
         "rule": "" if notification.incident is None else unlinked(notification.incident.rule),
         **grouped.variables,
@@ -262,13 +263,18 @@ def _counted_beside(beside: Sequence[Incident]) -> str:
 
 def _beside(
     beside: Sequence[Incident],
-    owned: Sequence[Incident],
+    settled: Sequence[Incident],
     notification: Notification,
     templates: MessageTemplates,
 ) -> dict[str, object]:
     """Say what state each of these incidents is in, up to a limit."""
     several = {
-        "Already acknowledged": [_taken(each, templates) for each in owned],
+        "Already resolved": [
+            title_of(each, templates.networks) for each in settled if each.was_cut_short
+        ],
+        "Already acknowledged": [
+            _taken(each, templates) for each in settled if not each.was_cut_short
+        ],
         "Incidents without a change": [_standing(each, notification, templates) for each in beside],
     }
     named = {title: lines[:FIRST_MEMBERS] for title, lines in several.items() if lines}

@@ -46,8 +46,8 @@ from dashboard.store.alerts.notifications import (
     all_members,
     incidents_beside,
     link_key,
-    owned_incidents_in,
     sent_changes,
+    settled_incidents_in,
 )
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.reminders_and_escalations import events_behind, last_changes
@@ -114,13 +114,13 @@ class MessageWriter:
 
     def _message(self, notification: Notification) -> Message:
         templates = self._templates_for(notification.recipient)
-        beside, owned = self._incidents_in(notification)
+        beside, settled = self._incidents_in(notification)
         if notification.is_grouped or notification.is_of_incidents or beside:
             with self._large if notification.member_count >= _MANY else nullcontext():
                 with self.store.read() as connection:
                     events = events_behind(connection, notification)
                 changes = self._changes(notification)
-                return compose_grouped(notification, templates, changes, beside, events, owned)
+                return compose_grouped(notification, templates, changes, beside, events, settled)
         with self.store.read() as connection:
             [known] = _known(connection, [notification.first])
             is_of_changes = notification.is_of_changes
@@ -165,12 +165,12 @@ class MessageWriter:
         return replace(self.templates, zone=zone, links=links, networks=networks)
 
     def _incidents_in(self, notification: Notification) -> tuple[list[Incident], list[Incident]]:
-        """Read the incidents of a summary: all without a change in it, and owned ones with one."""
+        """Read the incidents of a summary: without a change in it, and settled ones with one."""
         if notification.incident is not None or notification.kind not in _SUMMARIES:
             return [], []
         which = notification.notification_id
         with self.store.read() as connection:
-            return incidents_beside(connection, which), owned_incidents_in(connection, which)
+            return incidents_beside(connection, which), settled_incidents_in(connection, which)
 
     def _changes(self, notification: Notification) -> Iterator[NotifiedChange]:
         """Read every change in the order of events, a few hundred at a time; raises StoreError.

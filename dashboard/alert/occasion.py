@@ -24,6 +24,9 @@ from dashboard.domain.people.recipients import NOT_VERIFIED, is_called
 _LONGEST_NAME: Final = 80
 _LONGEST_NOTE: Final = 300
 _NOTHING_TO_DO: Final = "You have nothing to do."
+_RESOLVED_MEANWHILE: Final = (
+    "This incident was resolved meanwhile, by a person or by a change of the rules."
+)
 _SEVERAL: Final = {
     NotificationKind.REMINDER: (
         *("Reminder", "Reminder: nobody has acknowledged these {} incidents"),
@@ -222,7 +225,8 @@ def _of_change(notification: Notification, zone: tzinfo) -> Occasion:
     said = list(delays)
     if incident is not None:
         said += [*_over(notification, incident), *_owner(incident)]
-    return Occasion("", kicker if notification.is_grouped else "", tuple(said))
+    is_done = incident is not None and incident.was_cut_short
+    return Occasion("", kicker if notification.is_grouped else "", tuple(said), is_done=is_done)
 
 
 def _delays(notification: Notification, zone: tzinfo) -> tuple[str, ...]:
@@ -239,7 +243,12 @@ def _delays(notification: Notification, zone: tzinfo) -> tuple[str, ...]:
 
 
 def _over(notification: Notification, incident: Incident) -> tuple[str, ...]:
-    """Say that a condition of a network ended, which never happens to incidents of transactions."""
+    """Say that a condition of a network ended, which never happens to incidents of transactions.
+
+    What waited may report an incident that was ended meanwhile although its trouble lasts.
+    """
+    if incident.was_cut_short:
+        return (f"{_RESOLVED_MEANWHILE} {_NOTHING_TO_DO}",)
     if notification.transition.after.is_open or incident.resolved_at is None:
         return ()
     return (f"Resolved after {span(incident.resolved_at - incident.opened_at)}.",)

@@ -103,6 +103,11 @@ class Incident(Struct, frozen=True):
         return self.state is not IncidentState.RESOLVED
 
     @property
+    def was_cut_short(self) -> bool:
+        """Whether a person, or a change of the rules, ended it while what it is about lasted."""
+        return self.resolved_at is not None and self.troubled > 0
+
+    @property
     def network_id(self) -> NetworkId | None:
         """The network that all of its changes share, None if the rule does not group by network."""
         text = dict(self.group).get(_NETWORK)

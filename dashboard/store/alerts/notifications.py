@@ -356,11 +356,11 @@ def incidents_beside(connection: Connection, notification_id: UUID) -> list[Inci
     return sorted(known.values(), key=lambda each: each.opened_at)
 
 
-def owned_incidents_in(connection: Connection, notification_id: UUID) -> list[Incident]:
-    """Return the incidents with an owner of which a notification reports a change."""
+def settled_incidents_in(connection: Connection, notification_id: UUID) -> list[Incident]:
+    """Return the incidents of which a notification reports a change, but somebody took care."""
     known = incidents_by_id(connection, _changed_in(connection, notification_id))
-    owned = [each for each in known.values() if each.owner]
-    return sorted(owned, key=lambda each: each.opened_at)
+    settled = [each for each in known.values() if each.owner or each.was_cut_short]
+    return sorted(settled, key=lambda each: each.opened_at)
 
 
 def _changed_in(connection: Connection, notification_id: UUID) -> set[UUID]:

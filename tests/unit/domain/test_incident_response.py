@@ -136,3 +136,14 @@ def test_incident_that_is_no_longer_reported_is_over_and_due_for_a_note() -> Non
     assert (response.incident.state, response.incident.next_at) == (IncidentState.RESOLVED, ADA.at)
     assert response.event is not None
     assert (response.event.actor, response.event.note) == ("ada", "its rule was removed")
+
+
+@pytest.mark.parametrize("troubled", [0, 1])
+def test_incident_is_cut_short_if_a_person_resolves_it_while_its_trouble_lasts(
+    troubled: int,
+) -> None:
+    lasting = replace(FIRING, troubled=troubled)
+
+    over = declare_resolved(lasting, ADA).incident
+
+    assert (lasting.was_cut_short, over.was_cut_short) == (False, troubled > 0)
