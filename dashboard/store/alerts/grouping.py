@@ -31,6 +31,7 @@ from dashboard.store.alerts.growing_notifications import (
     GrowingNotification,
     Place,
     growing_notification,
+    held_with_earlier,
     save_grown,
 )
 from dashboard.store.alerts.incidents import (
@@ -198,6 +199,9 @@ class IncidentGrouping:
         if reason:
             self._add_member(incident.incident_id, recipient, change, reason=reason)
             return
+        if not incident.is_open:
+            about = incident.incident_id, recipient
+            route = held_with_earlier(self._connection, *about, route, self._now)
         state, until = change.state, route.held_until
         place = (incident.incident_id, recipient, state, until, route.held_by)
         self._reach(place, change, route)

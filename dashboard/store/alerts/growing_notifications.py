@@ -7,14 +7,17 @@ from typing import TypeAlias
 from uuid import UUID
 
 from msgspec import Struct
+from msgspec.structs import replace
 from sqlalchemy import Connection, and_, select, update
 
+from dashboard.domain.alerts.holding import RuleRoute
 from dashboard.domain.alerts.notification import (
     NotificationKind,
     NotificationState,
     Precedence,
     Recipient,
 )
+from dashboard.store.alerts.notifications import IS_PENDING
 from dashboard.store.alerts.recipients import is_to
 from dashboard.store.schema import notification_incidents, notifications
 from dashboard.store.schema.columns import read_as
@@ -74,6 +77,29 @@ def growing_notification(
     )
     row = connection.execute(query).one_or_none()
     return row and read_as(GrowingNotification, row, notifications, before=row.members)
+
+
+def held_with_earlier(
+    connection: Connection, incident_id: UUID, recipient: Recipient, route: RuleRoute, now: datetime
+) -> RuleRoute:
+    """Return the route held for as long as a change of an incident that a recipient has yet to get.
+
+    Its rule, or the recipient, had other hours when that change came. Nobody hears of an end first.
+    """
+    column, pair = notifications.c, notification_incidents.c
+    query = (
+        select(column.release_at, column.held_for, column.held_by)
+        .join(notification_incidents, pair.notification_id == column.notification_id)
+        .where(pair.incident_id == incident_id, is_to(recipient), IS_PENDING)
+        .where(column.closed_at.is_(None), column.kind == NotificationKind.CHANGE)
+        .where(column.release_at > (route.held_until or now), column.held_for != "")
+        .order_by(column.release_at.desc())
+        .limit(1)
+    )
+    row = connection.execute(query).one_or_none()
+    if row is None:
+        return route
+    return replace(route, held_until=row.release_at, held_for=row.held_for, held_by=row.held_by)
 
 
 def save_grown(connection: Connection, growing: GrowingNotification) -> None:

@@ -36,6 +36,7 @@ from dashboard.domain.alerts.notification import (
 )
 from dashboard.domain.alerts.silence import SILENCED
 from dashboard.domain.people.recipients import RecipientDirectory, mailbox_of, one_of_each
+from dashboard.store.alerts.growing_notifications import held_with_earlier
 from dashboard.store.alerts.incidents import incident_events_of, incidents_by_id
 from dashboard.store.alerts.notifications import (
     incidents_of,
@@ -72,6 +73,9 @@ _EVENTS: Final = {
 }
 """The event of a person that a kind of notification reports."""
 
+
+_ENDS: Final = {NotificationKind.CLOSED, NotificationKind.RESOLVED}
+"""What nobody is told of an incident before its first message."""
 
 _IS_SILENCED: Final = (
     notification_members.c.notification_id.is_(None),
@@ -152,6 +156,9 @@ def _repeated_to(
     connection: Connection, incident: Incident, repetition: Repetition, recipient: Recipient
 ) -> dict[str, Any]:
     route = route_for(recipient, repetition.route, repetition.directory, repetition.now)
+    about = incident.incident_id, recipient
+    if repetition.kind in _ENDS and not _has_heard(connection, *about):
+        route = held_with_earlier(connection, *about, route, repetition.now)
     number = f"{repetition.kind}:{incident.version}:{recipient.channel}:{recipient.address}"
     notification_id = uuid5(incident.incident_id, number)
     row = waiting_row(
@@ -162,6 +169,18 @@ def _repeated_to(
     is_urgent = route.is_urgent and repetition.kind is NotificationKind.ESCALATION
     held = {"held_for": route.held_for, "held_by": route.held_by}
     return row | held | {"is_urgent": is_urgent, "members": 0}
+
+
+def _has_heard(connection: Connection, incident_id: UUID, recipient: Recipient) -> bool:
+    """Whether any message about an incident was sent to a recipient."""
+    column, pair = notifications.c, notification_incidents.c
+    sent = (
+        select(column.notification_id)
+        .join(notification_incidents, pair.notification_id == column.notification_id)
+        .where(pair.incident_id == incident_id, is_to(recipient))
+        .where(column.state == NotificationState.SENT)
+    )
+    return connection.scalar(sent.limit(1)) is not None
 
 
 def _informed_of(connection: Connection, transition_id: UUID) -> set[Recipient]:

@@ -1,4 +1,4 @@
-"""What is over before its message goes."""
+"""What is over before its message goes: nobody hears of the end first, nor waits because of it."""
 
 from __future__ import annotations
 
@@ -9,15 +9,20 @@ from dashboard.alert.compose import Links
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.rule import Rule, Severity
+from dashboard.domain.alerts.rule_table import RuleEdit, removed, replaced_by, turned
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notifications import with_incidents
-from tests.alert_watch import HOUR, PLAIN, Watch
+from tests.alert_watch import HOUR, MINUTE, PLAIN, Watch
 from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_transition, seconds
+from tests.delivery_checks import reject
 
 EVENING = ActiveHours((WeekSpan.parse("mon-sun 18:00-20:00"),))  # it is noon
 HELD = replace(PLAIN, active_hours=EVENING)
+CRITICAL = Rule("rejections", RuleKind.REJECTED, Severity.CRITICAL)
 MEANWHILE = "resolved meanwhile, by a person or by a change of the rules"
 
 
@@ -36,6 +41,43 @@ def texts(watch: Watch) -> list[str]:
     with watch.store.read() as connection:
         sent = with_incidents(connection, watch.sent())
     return [writer.write(each).text for each in sent]
+
+
+def test_ends_that_wait_for_what_is_held_keep_nothing_else_back(watch: Watch) -> None:
+    watch.rules(HELD, CRITICAL)
+    networks = [NetworkId(each) for each in range(1000, 1008)]
+    for number, network_id in enumerate(networks):
+        turn(watch, number, network_id, State.BUSY)
+    watch.wait(seconds(1))
+    watch.change_rules(replaced_by([PLAIN, CRITICAL]))  # what is held stays held
+    for number, network_id in enumerate(networks):
+        turn(watch, 100 + number, network_id, State.CALM)
+    watch.wait(MINUTE)
+    reject(watch.store, 1000, transition=a_transition(1000, at=watch.clock.now()))
+    watch.wait(seconds(1))
+    assert [each.transition.after for each in watch.sent()] == [State.REJECTED]
+
+    watch.wait(6 * HOUR)
+
+    assert sum(each.member_count for each in watch.sent()) == 1 + 2 * len(networks)
+
+
+@pytest.mark.parametrize(
+    "edit", [turned("busy", is_enabled=False), removed(["busy"])], ids=["off", "removed"]
+)
+def test_change_of_the_rules_is_told_with_what_is_held_and_not_before(
+    watch: Watch, edit: RuleEdit
+) -> None:
+    watch.begin(HELD, CRITICAL)
+    watch.wait(HOUR)
+    watch.change_rules(edit)
+    watch.wait(HOUR)
+    assert watch.sent() == []
+
+    watch.wait(5 * HOUR)
+
+    [text] = texts(watch)
+    assert MEANWHILE in text
 
 
 @pytest.mark.parametrize("is_resolved", [True, False])
