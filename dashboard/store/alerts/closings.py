@@ -13,6 +13,7 @@ from sqlalchemy import (
     Connection,
     FromClause,
     RowMapping,
+    and_,
     delete,
     exists,
     func,
@@ -125,6 +126,31 @@ def follows_a_pending_one(
     )
 
 
+def has_an_earlier_one() -> ColumnElement[bool]:
+    """Whether an earlier one about the same incident, or the one it answers, is pending.
+
+    A notification about an incident itself that waits for its turn delays no change. A change that
+    quiet hours or maintenance hold longer delays only the end of its incident. If two notifications
+    would wait for each other, because one answers the other, neither waits.
+    """
+    answered = notifications.alias()
+    answers = exists().where(
+        answered.c.message_id == notifications.c.in_reply_to,
+        answered.c.state == NotificationState.PENDING,
+        answered.c.position <= notifications.c.position,
+        answered.c.in_reply_to != notifications.c.message_id,
+    )
+    return or_(answers, follows_a_pending_one(_delays))
+
+
+def _delays(earlier: FromClause) -> ColumnElement[bool]:
+    """Whether an earlier notification about the same incident delays this one while it waits."""
+    column = notifications.c
+    is_end = and_(column.kind == NotificationKind.CHANGE, column.precedence == Precedence.RESOLVED)
+    is_awaited = or_(earlier.c.release_at <= column.release_at, is_end)
+    return or_(is_closed(earlier), and_(earlier.c.kind == NotificationKind.CHANGE, is_awaited))
+
+
 class HeldNotification(Struct, frozen=True):
     """A notification that waits for the end of maintenance; `held_by` names what holds it.
 
@@ -187,13 +213,14 @@ def traffic_to(connection: Connection, recipient: Recipient, now: datetime) -> R
     """Return what went to a recipient within the last hour, and what waits for delivery.
 
     What failed although another one was sent since it was closed has a reason of its own, which
-    says nothing of others.
+    says nothing of others; nor does what waits for an earlier one, as for one that fails alone.
     """
     column = notifications.c
     waiting = select(func.count(column.notification_id), func.max(column.closed_at)).where(
         IS_PENDING,
         is_to(recipient),
         column.closed_at.is_not(None),
+        ~has_an_earlier_one(),
     )
     if (accepted_at := last_sent_to(connection, recipient)) is not None:
         waiting = waiting.where(or_(column.attempts == 0, column.closed_at > accepted_at))

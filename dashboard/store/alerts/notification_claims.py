@@ -17,10 +17,8 @@ from msgspec import Struct
 from sqlalchemy import (
     ColumnElement,
     Connection,
-    FromClause,
     Select,
     and_,
-    exists,
     func,
     insert,
     literal,
@@ -34,12 +32,10 @@ from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.notification import (
     DeliveryResult,
     Notification,
-    NotificationKind,
     NotificationState,
-    Precedence,
     Recipient,
 )
-from dashboard.store.alerts.closings import close, follows_a_pending_one, is_closed
+from dashboard.store.alerts.closings import close, has_an_earlier_one
 from dashboard.store.alerts.notifications import (
     IS_PENDING,
     notification_of,
@@ -226,7 +222,7 @@ def _claimable(request: ClaimRequest, others: Sequence[int]) -> Select[Any]:
         select(notifications.c.notification_id)
         .where(IS_PENDING, is_to(request.recipient), notifications.c.closed_at.is_not(None))
         .where(or_(notifications.c.claimed_by.is_(None), notifications.c.claimed_by.not_in(others)))
-        .where(~_has_an_earlier_one(), *besides)
+        .where(~has_an_earlier_one(), *besides)
         .order_by(
             *(notifications.c.attempts, notifications.c.precedence),
             *(notifications.c.created_at, notifications.c.position),
@@ -234,31 +230,6 @@ def _claimable(request: ClaimRequest, others: Sequence[int]) -> Select[Any]:
         .limit(request.limit)
         .with_for_update(skip_locked=True, of=notifications)
     )
-
-
-def _has_an_earlier_one() -> ColumnElement[bool]:
-    """Whether an earlier one about the same incident, or the one it answers, is pending.
-
-    A notification about an incident itself that waits for its turn delays no change. A change that
-    quiet hours or maintenance hold longer delays only the end of its incident. If two notifications
-    would wait for each other, because one answers the other, neither waits.
-    """
-    answered = notifications.alias()
-    answers = exists().where(
-        answered.c.message_id == notifications.c.in_reply_to,
-        answered.c.state == NotificationState.PENDING,
-        answered.c.position <= notifications.c.position,
-        answered.c.in_reply_to != notifications.c.message_id,
-    )
-    return or_(answers, follows_a_pending_one(_delays))
-
-
-def _delays(earlier: FromClause) -> ColumnElement[bool]:
-    """Whether an earlier notification about the same incident delays this one while it waits."""
-    column = notifications.c
-    is_end = and_(column.kind == NotificationKind.CHANGE, column.precedence == Precedence.RESOLVED)
-    is_awaited = or_(earlier.c.release_at <= column.release_at, is_end)
-    return or_(is_closed(earlier), and_(earlier.c.kind == NotificationKind.CHANGE, is_awaited))
 
 
 def _is_still_claimed(notification: Notification) -> ColumnElement[bool]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 import pytest
 from msgspec.structs import replace
 
@@ -9,16 +11,20 @@ from dashboard.alert.compose import Links
 from dashboard.alert.message_writer import MessageWriter, load_templates
 from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
-from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
+from dashboard.domain.alerts.kinds.rejections import InclusionGrounds
 from dashboard.domain.alerts.rule import Rule, Severity
 from dashboard.domain.alerts.rule_table import RuleEdit, removed, replaced_by, turned
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.quantity import NetworkId
+from dashboard.errors import DeliveryDeferred
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notifications import with_incidents
+from dashboard.store.engine.engine import Store
 from tests.alert_watch import HOUR, MINUTE, PLAIN, Watch
-from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_transition, seconds
-from tests.delivery_checks import reject
+from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_transition, seconds
+from tests.delivery_checks import notifications, reject
+from tests.recording_channel import ONCALL
 
 EVENING = ActiveHours((WeekSpan.parse("mon-sun 18:00-20:00"),))  # it is noon
 HELD = replace(PLAIN, active_hours=EVENING)
@@ -108,3 +114,39 @@ def test_summary_names_what_a_person_resolved_meanwhile(watch: Watch) -> None:
     resolved, acknowledged = text.index("Already resolved"), text.index("Already acknowledged")
     assert str(first.network_id) in text[resolved:acknowledged]
     assert str(second.network_id) in text[acknowledged:]
+
+
+def test_answers_to_a_message_that_fails_alone_keep_nothing_else_back(watch: Watch) -> None:
+    watch.rules(
+        Rule("rejections", RuleKind.REJECTED, group_by=(Dimension.NETWORK,)),
+        Rule("included", RuleKind.INCLUDED, group_by=(Dimension.LABEL,)),
+        PLAIN,
+    )
+    numbers = range(1, 9)
+    for number in numbers:
+        watch.label(number, f"bot {number}")
+    reject(watch.store, *numbers)
+    watch.channel.errors[ONCALL.address] = DeliveryDeferred("450 later")
+    watch.wait(seconds(1))
+    [alone] = notifications(watch.store)
+    watch.channel.errors = {alone.message_id: DeliveryDeferred("450 the scanner fails")}
+    turn(watch, 100, A_NETWORK, State.BUSY)
+    for number in numbers:
+        watch.wait(MINUTE)
+        include(watch.store, number, watch.clock.now())
+    watch.wait(15 * MINUTE)
+    turn(watch, 101, ANOTHER_NETWORK, State.BUSY)
+    watch.wait(seconds(1))
+
+    assert [each.transition.after for each in watch.sent()] == [State.BUSY] * 2
+
+
+def include(store: Store, number: int, at: datetime) -> None:
+    """Let the transaction with this number be found in a block."""
+    subject = Subject(SubjectKind.INCLUSION, A_NETWORK, a_hash(number))
+    grounds = InclusionGrounds(7, is_successful=True)
+    found = a_transition(
+        900 + number, subject=subject, after=State.INCLUDED, at=at, grounds=grounds
+    )
+    with store.write() as connection:
+        assert record_transition(connection, found, None)
