@@ -50,7 +50,7 @@ from dashboard.store.alerts.notifications import (
     waiting_row,
 )
 from dashboard.store.alerts.reminders_and_escalations import (
-    forget_silenced,
+    forget_withheld,
     notified_of,
     withdraw,
 )
@@ -159,16 +159,16 @@ class IncidentGrouping:
     ) -> set[Recipient]:
         """Notify of the ongoing conditions of an incident; `lasting` are its last transitions.
 
-        Nobody is notified of a condition that ended while the incident was pending. A silence that
-        withheld one of these counts no more if it is over, or of another rule; what another rule
-        holds longer goes now. Return the recipients whom one of these reached already: each
-        transition reaches each recipient once.
+        Nobody is notified of a condition that ended while the incident was pending. What withheld
+        one of these before counts no more, such as a silence that is over, or of another rule; what
+        another rule holds longer goes now. Return the recipients whom one of these reached already:
+        each transition reaches each recipient once.
         """
         if was_pending:
             self._unreached += [(incident.incident_id, route) for *_, route in lasting]
         others: set[Recipient] = set()
         for transition, position, route in lasting:
-            forget_silenced(self._connection, transition.transition_id, route.recipients)
+            forget_withheld(self._connection, transition.transition_id, route.recipients)
             before = reached_by(self._connection, transition.transition_id)
             known = {mailbox_of(each): each for each in before}
             change, reached = _Change(transition, position, is_first=True), set(known)

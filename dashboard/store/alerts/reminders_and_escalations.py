@@ -77,12 +77,6 @@ _EVENTS: Final = {
 _ENDS: Final = {NotificationKind.CLOSED, NotificationKind.RESOLVED}
 """What nobody is told of an incident before its first message."""
 
-_IS_SILENCED: Final = (
-    notification_members.c.notification_id.is_(None),
-    notification_members.c.reason.startswith(SILENCED, autoescape=True),
-)
-"""Selects the records of what a silence withheld."""
-
 
 class Repetition(Struct, frozen=True):
     """Why and when an incident is notified again.
@@ -251,20 +245,20 @@ def withdraw(connection: Connection, incident: Incident) -> None:
         _withhold(connection, incident, recipient, "somebody acted, or it ended, before that")
 
 
-def forget_silenced(
+def forget_withheld(
     connection: Connection, transition_id: UUID, recipients: Iterable[Recipient]
 ) -> None:
-    """Let a change reach those of these recipients from whom a silence withheld it.
+    """Let a change reach those of these recipients who were not notified of it, for any reason.
 
-    For the others it stays silenced: another rule has a silence that lasts, or nothing to say.
+    For the others it stays withheld: another rule has a silence that lasts, or nothing to say.
     """
     member = notification_members.c
-    silenced = (member.transition_id == transition_id, *_IS_SILENCED)
-    query = select(member.channel, member.address).where(*silenced)
+    withheld = (member.transition_id == transition_id, member.notification_id.is_(None))
+    query = select(member.channel, member.address).where(*withheld)
     mailboxes = set(map(mailbox_of, recipients))
     mine = [each for each in recipients_in(connection, query) if mailbox_of(each) in mailboxes]
     is_mine = or_(false(), *(is_to(each, notification_members) for each in mine))
-    connection.execute(delete(notification_members).where(*silenced, is_mine))
+    connection.execute(delete(notification_members).where(*withheld, is_mine))
 
 
 def silenced_in(
@@ -275,7 +269,8 @@ def silenced_in(
     query = (
         select(member.transition_id, member.channel, member.address)
         .join(incident_transitions, pair.transition_id == member.transition_id)
-        .where(pair.incident_id == incident.incident_id, *_IS_SILENCED)
+        .where(pair.incident_id == incident.incident_id, member.notification_id.is_(None))
+        .where(member.reason.startswith(SILENCED, autoescape=True))
     )
     mailboxes = set(map(mailbox_of, recipients))
     return {

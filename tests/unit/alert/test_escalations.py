@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import NotificationKind, Recipient
-from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule import Rule, Severity
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.domain.people.recipients import (
     AddressOff,
@@ -98,3 +98,17 @@ def test_page_says_when_what_waits_for_its_first_message_escalates(watch: Watch)
         said += [each.upcoming and each.upcoming.at for each in ask.open()]
 
     assert said == [A_MOMENT + 6 * HOUR + 15 * MINUTE] * 2
+
+
+def test_rule_that_fires_later_tells_whose_escalation_somebody_withdrew(watch: Watch) -> None:
+    known = ConfiguredRecipients((ONCALL,), {OTHERS: RecipientProfile(active=EVENING)})
+    watch.notifier = dataclasses.replace(watch.notifier, configured=known)
+    later = Rule("later", RuleKind.BUSY, Severity.CRITICAL, recipients=(OTHERS,), pierces=True)
+    watch.begin(ESCALATING, replace(later, pending=30 * MINUTE))
+    watch.wait(16 * MINUTE)
+    ask = Incidents(watch.context)
+    [mine] = [each.incident for each in ask.open() if each.incident.rule == "busy"]
+    ask.acknowledge(mine.incident_id, watch.person("Ann"))
+    watch.wait(14 * MINUTE)
+
+    assert watch.kinds(OTHERS) == ["change"]
