@@ -27,7 +27,7 @@ from dashboard.domain.alerts.incident import (
 )
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
-from dashboard.domain.alerts.notification import NotificationKind, Recipient
+from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_table import replaced_by
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
@@ -267,10 +267,7 @@ class AlertWorld:
             del self.expected.incidents[about]
         elif deed == "give back":
             if incident.owner:
-                incident.owner, is_told = "", incident.notified_at or not incident.troubled
-                incident.state = IncidentState.FIRING if is_told else IncidentState.SILENCED
-                if all(each.kind is not NotificationKind.ESCALATION for each in incident.repeated):
-                    incident.escalated_at = None
+                incident.give_back()
         elif deed == "hand over" or not incident.owner:
             incident.owner = "Bob" if deed == "hand over" else "Ann"
             incident.state = IncidentState.ACKNOWLEDGED
@@ -280,7 +277,7 @@ class AlertWorld:
         taken = {each.headers.message_id for each in self.post.taken}
         for row in members_in(self._lives.store):
             if row.address == recipient.address and row.message_id not in taken:
-                self.expected.members[row.transition_id, recipient] = None
+                self.expected.forget(_key(row), is_dead=row.message_id is not None)
         known, heard = self.expected, escalated_by(self._lives.store, taken)
         known.repeated = [each for each in known.repeated if each.recipient != recipient]
         for incident in known.incidents.values():

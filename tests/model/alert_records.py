@@ -108,6 +108,13 @@ class OpenIncident:
     changes: list[UUID] = field(default_factory=list)
     repeated: list[Repeated] = field(default_factory=list)
 
+    def give_back(self) -> None:
+        """Let nobody own it: it is silenced if nobody heard of it, and escalates if nobody did."""
+        self.owner, is_told = "", self.notified_at or not self.troubled
+        self.state = IncidentState.FIRING if is_told else IncidentState.SILENCED
+        if all(each.kind is not NotificationKind.ESCALATION for each in self.repeated):
+            self.escalated_at = None
+
     def know_no_later_than(self, now: datetime) -> None:
         """Take what lies ahead for now: the clock was set back."""
         self.opened_at = min(self.opened_at, now)

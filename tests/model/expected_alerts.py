@@ -48,6 +48,8 @@ class ExpectedAlerts:
     repeated: list[Repeated] = field(default_factory=list)
     silenced: set[tuple[UUID, Recipient]] = field(default_factory=set)
     """Who does not hear of a change since it was silenced."""
+    dead: set[tuple[UUID, Recipient]] = field(default_factory=set)
+    """Whose message about a change is dead, since their address was off."""
     kept_back: Mapping[tuple[UUID, Recipient], datetime] = field(default_factory=dict)
     """Changes whose messages to somebody a failing server keeps back, and when these were due."""
 
@@ -122,6 +124,12 @@ class ExpectedAlerts:
                 is_anything_due = self._does_something(incident, rule, now, elapsed)
             if incident.state is IncidentState.RESOLVED:
                 del self.incidents[about]
+
+    def forget(self, key: tuple[UUID, Recipient], *, is_dead: bool) -> None:
+        """Expect nothing of a change for somebody; `is_dead`: there was a message about it."""
+        self.members[key] = None
+        if is_dead:
+            self.dead.add(key)
 
     def release(self, window: Window, now: datetime, elapsed: timedelta) -> None:
         """Let go what nothing but a window held that is over."""
@@ -245,7 +253,7 @@ class ExpectedAlerts:
     def _end_silence(
         self, incident: OpenIncident, rule: Rule, now: datetime, elapsed: timedelta
     ) -> None:
-        """Let those hear of what lasts to whom it was not said because of a silence.
+        """Let those hear of what lasts to whom it was not said, because of a silence or otherwise.
 
         What another rule holds longer goes by this one.
         """
@@ -253,7 +261,7 @@ class ExpectedAlerts:
         for each in rule.recipients or self.everyone:
             key = (incident.changes[-1], each)
             hold, known = self._hold(rule, labels, now, elapsed), self.members.get(key)
-            if key not in self.members or key in self.silenced:
+            if known is None and key not in self.dead:
                 self.silenced.discard(key)
                 self.members[key] = None if each in self.off else hold
             elif known is not None and known.is_later_than(hold, now, elapsed):
