@@ -160,7 +160,7 @@ def withheld_form(withheld: WithheldChanges) -> dict[str, Json]:
 def reach_words(story: IncidentStory) -> str:
     """Say in short how many people were notified, and what is not delivered."""
     if not story.notified:
-        return "nobody was notified"
+        return "notified by another rule" if story.is_told_by_others else "nobody was notified"
     many = len(story.notified)
     sent = sum(NotificationState.SENT in each.states for each in story.notified)
     reached = f"{'all ' if sent == many > 1 else ''}{sent}"

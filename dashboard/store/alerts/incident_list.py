@@ -78,15 +78,17 @@ class WithheldChanges(Struct, frozen=True):
 class IncidentStory(Struct, frozen=True):
     """An incident with its whole history, and who was notified of what.
 
-    `silence` withholds it from everybody now; None if nothing does. `upcoming` is when people are
-    notified next even if nothing happens; None if they are not. `unknown` is why nobody knows
-    whether it is ongoing; None if it is known. `inhibited` rules cannot be evaluated meanwhile.
+    It `is_told_by_others` if all of its recipients heard of its changes by another rule. `silence`
+    withholds it from everybody now; None if nothing does. `upcoming` is when people are notified
+    next even if nothing happens; None if they are not. `unknown` is why nobody knows whether it is
+    ongoing; None if it is known. `inhibited` rules cannot be evaluated meanwhile.
     """
 
     incident: Incident
     events: tuple[IncidentEvent, ...]
     notified: tuple[NotifiedRecipient, ...]
     withheld: tuple[WithheldChanges, ...]
+    is_told_by_others: bool = False
     silence: Silence | None = None
     upcoming: Upcoming | None = None
     unknown: SourceOutage | None = None
@@ -297,12 +299,15 @@ def _stories(connection: Connection, query: Select[Any]) -> list[IncidentStory]:
     withheld = grouped(
         (of, each) for [of], each in _withheld(connection, of_incident.in_(ids), of_incident)
     )
+    untold = [each for each in ids if not (notified[each] or withheld[each])]
+    others = _told_by_others(connection, untold)
     return [
         IncidentStory(
             incident,
             tuple(events[incident.incident_id]),
             tuple(notified[incident.incident_id]),
             tuple(withheld[incident.incident_id]),
+            incident.incident_id in others,
         )
         for incident in found
     ]
@@ -337,6 +342,18 @@ def _notified(
         (of, NotifiedRecipient(recipient, counted, sent.get((of, recipient))))
         for (of, recipient), counted in states.items()
     )
+
+
+def _told_by_others(connection: Connection, ids: Collection[UUID]) -> set[UUID]:
+    """Return which of these incidents have changes that were sent about other incidents."""
+    column, member, pair = notifications.c, notification_members.c, incident_transitions.c
+    told = (
+        select(pair.incident_id)
+        .join(notification_members, member.transition_id == pair.transition_id)
+        .join(notifications, column.notification_id == member.notification_id)
+        .where(pair.incident_id.in_(ids), column.state == NotificationState.SENT)
+    )
+    return set(connection.scalars(told.distinct())) if ids else set()
 
 
 def labels_of_incident(

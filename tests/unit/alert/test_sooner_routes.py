@@ -9,6 +9,8 @@ from msgspec.structs import replace
 from sqlalchemy import select
 
 from dashboard.alert.deliver import DeliveryPolicy
+from dashboard.application.incident_words import reach_words
+from dashboard.application.incidents import Incidents
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.alerts.hourly_cap import HourlyCap
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
@@ -27,7 +29,7 @@ from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_transition, s
 from tests.delivery_checks import PATIENT, reject
 from tests.fake_clock import FakeClock
 from tests.faults.alerting_lives import AlertingLives
-from tests.recording_channel import ONCALL
+from tests.recording_channel import ONCALL, OTHERS
 
 EVENING = ActiveHours((WeekSpan.parse("mon-sun 18:00-20:00"),))  # it is noon
 USUAL = replace(PLAIN, name="usual")
@@ -111,6 +113,22 @@ def test_other_changes_in_a_message_that_goes_sooner_go_with_it(watch: Watch) ->
     assert [each.member_count for each in watch.sent()] == [2]
     watch.wait(7 * HOUR)
     assert len(watch.sent()) == 1
+
+
+def test_page_says_of_an_incident_that_its_people_heard_of_it_by_another_rule(
+    watch: Watch,
+) -> None:
+    nobody = replace(USUAL, name="unheard", recipients=(OTHERS,))
+    watch.silence(SilenceKind.SILENCE, HOUR, Matcher(MatchedProperty.RULE, "unheard"))
+    watch.begin(replace(USUAL, name="first"), replace(USUAL, name="second"), nobody)
+
+    said = {each.incident.rule: reach_words(each) for each in Incidents(watch.context).open()}
+
+    assert said == {
+        "first": "1 notified",
+        "second": "notified by another rule",
+        "unheard": "nobody was notified",
+    }
 
 
 @pytest.mark.parametrize("statements", range(0, 72, 4))
