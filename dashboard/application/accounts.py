@@ -179,10 +179,10 @@ def _refuse_invitation(person: Person) -> None:
 
 
 def _refuse_last_admin(connection: Connection, person: Person) -> None:
-    """Raise InputError if no admin who can sign in would be left without this person."""
-    others = [each for each in all_people(connection) if each.person_id != person.person_id]
-    can_sign_in = [each for each in others if each.can_sign_in]
-    if person.role is Role.ADMIN and not any(each.role is Role.ADMIN for each in can_sign_in):
+    """Raise InputError for the only admin who can sign in."""
+    admins = [each for each in all_people(connection) if each.role is Role.ADMIN]
+    can_sign_in = [each.person_id for each in admins if each.can_sign_in]
+    if can_sign_in == [person.person_id]:
         raise InputError(
             f"{shorten(person.name)} is the only admin who can sign in: make somebody else one"
         )

@@ -217,6 +217,16 @@ def test_last_admin_who_can_sign_in_stays_one(people: People, fake_clock: FakeCl
     people.remove("Ada", root(fake_clock))
 
 
+def test_admin_who_never_came_is_not_the_last_one(people: People, fake_clock: FakeClock) -> None:
+    mistyped = people.invite("Adda", Role.ADMIN, root(fake_clock)).reveal()
+
+    people.change_role("Adda", Role.VIEWER, root(fake_clock))
+    people.change_role("Adda", Role.ADMIN, root(fake_clock))
+    people.remove("Adda", root(fake_clock))
+
+    assert people.invited(mistyped) is None
+
+
 def test_changed_password_signs_other_devices_out(people: People, fake_clock: FakeClock) -> None:
     here = joined(people, fake_clock)
     there = people.sign_in("Ada", PASSWORD, PHONE)
