@@ -59,7 +59,16 @@ def watched(text: str) -> tuple[str, ...]:
     return named
 
 
+def recipients_in(text: str) -> list[str]:
+    """Read addresses with commas between them; InputError if there is none."""
+    found = [each.strip() for each in text.split(",") if each.strip()]
+    if not found:
+        raise InputError("say who gets alerts: one address or several, such as oncall@example.org")
+    return found
+
+
 _WATCH: Final = Parsed("what", lambda text: ",".join(watched(text)))
+_TO: Final = Parsed("addresses", lambda text: ",".join(recipients_in(text)))
 _PORT: Final = click.IntRange(1, 65535)
 _SECURITY: Final = click.Choice(["starttls", "tls", "none"])
 _SIGN_IN: Final = click.Choice(["nobody", "accounts", "issuer"])
@@ -149,7 +158,7 @@ class Step(Struct, frozen=True):
 @click.option("--security", type=_SECURITY, help="How the connection to it is protected.")
 @click.option("--username", help="Its user name; empty: no login.")
 @click.option("--password", help="The password, as env:NAME or file:/path.")
-@click.option("--to", help="Who gets alerts; addresses with commas between.")
+@click.option("--to", type=_TO, help="Who gets alerts; addresses with commas between.")
 @click.option("--sender", help="The address from which mails come.")
 @click.option("--sign-in", type=_SIGN_IN, help="How people sign in; by default, nobody has to.")
 @click.option("--public-url", help="Where people open the pages, for links in mails.")
@@ -292,8 +301,8 @@ def _ask_mail(dialog: Dialog) -> Table:
     mail["username"] = dialog.ask("username", "User name (empty: no login)", "")
     if mail["username"]:
         mail["password"] = dialog.ask("password", "Password", is_secret=True)
-    to = dialog.ask("to", "Who gets alerts (addresses with commas between)")
-    mail["recipients"] = [each.strip() for each in to.split(",") if each.strip()]
+    to = dialog.ask("to", "Who gets alerts (addresses with commas between)", None, _TO)
+    mail["recipients"] = recipients_in(to)
     usual = mail["username"] if "@" in mail["username"] else mail["recipients"][0]
     mail["sender"] = dialog.ask("sender", "From which address", usual)
     return {"mail": mail}
