@@ -52,6 +52,8 @@ from dashboard.domain.tracking.remarks import (
     LONGEST_NOTE,
     LONGEST_OWNER,
     Remarks,
+    typed_tags,
+    written_tags,
 )
 from dashboard.domain.tracking.track_csv import ListedTransaction
 from dashboard.errors import InputError
@@ -269,8 +271,9 @@ class _Taking(Struct):
         for line, (name, said) in enumerate(wanted.items(), start=1):
             with self._blaming("tracked", name):
                 networks = tuple(map(NetworkId, said.networks))
+                tags = written_tags(typed_tags(said.tags))
                 remarks = Remarks(
-                    said.attempted_at, said.label, said.note, said.case_id, said.owner, said.tags
+                    said.attempted_at, said.label, said.note, said.case_id, said.owner, tags
                 )
                 tx_hash, held = TxHash.parse(name), self.before["tracked"].get(name)
                 new = ListedTransaction(line, tx_hash, network_ids=networks).with_common(remarks)

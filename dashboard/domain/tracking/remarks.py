@@ -31,7 +31,12 @@ _QUOTED: Final = 40
 
 def tags_in(text: str) -> frozenset[str]:
     """Return the words of a text that begin with #, without the #, in lower case."""
-    return frozenset(tag.lower() for tag in _TAG.findall(text))
+    return frozenset(map(_small, _TAG.findall(text)))
+
+
+def _small(tag: str) -> str:
+    """Return a tag in lower case; the small İ has a dot of its own, which is in no tag."""
+    return tag.lower().replace("\u0307", "")
 
 
 def typed_tags(text: str) -> frozenset[str]:
@@ -43,7 +48,7 @@ def typed_tags(text: str) -> frozenset[str]:
     for word in filter(None, _SEPARATORS.split(text)):
         if len(found) >= MOST_TAGS:
             raise InputError(f"they are more than {MOST_TAGS}: keep those that people look for")
-        tag = word.removeprefix("#").lower()
+        tag = _small(word.removeprefix("#"))
         if tags_in(f"#{tag}") != {tag}:
             raise InputError(
                 f"“{visible(word, _QUOTED)}” is not a tag: write letters, digits, - and _, "

@@ -25,6 +25,8 @@ from dashboard.domain.tracking.remarks import (
     LONGEST_NOTE,
     LONGEST_OWNER,
     Remarks,
+    typed_tags,
+    written_tags,
 )
 from dashboard.domain.tracking.track_csv import ListedTransaction
 from dashboard.errors import InputError, NotFound
@@ -141,7 +143,7 @@ def tracked(asked: Asked) -> Reply:
         tracked_filter(asked.context, asked.network_id, query.search, query.label),
         case_id=query.case_id,
         owner=query.owner,
-        tag=query.tag,
+        tag=query.tag.removeprefix("#").lower(),
     )
     before = int(query.cursor) if query.cursor else None
     entries = asked.application.tracked.page(wanted, query.limit + 1, before)
@@ -176,7 +178,8 @@ def track(asked: Asked) -> Reply:
             else "no network is left to ask: name one that has an exclusion endpoint"
         )
     hashes = list(dict.fromkeys(map(TxHash.parse, wish.hashes)))
-    said = Remarks(**{name: getattr(wish, name) for name in Said.__struct_fields__})
+    named = {name: getattr(wish, name) for name in Said.__struct_fields__}
+    said = Remarks(**named | {"tags": _tags(wish.tags)})
     listed = [ListedTransaction(line, each, said) for line, each in enumerate(hashes, start=1)]
     results = asked.application.tracked.track(listed, wanted, asked.by)
     done: list[Json] = [
@@ -184,6 +187,11 @@ def track(asked: Asked) -> Reply:
         for each, result in zip(hashes, results, strict=True)
     ]
     return Reply({"transactions": done})
+
+
+def _tags(text: str) -> str:
+    """Read tags, with or without #; InputError names a word that is not a tag."""
+    return written_tags(typed_tags(text))
 
 
 class Said(Fields):
@@ -208,6 +216,8 @@ def say(asked: Asked) -> Reply:
     said: Said = asked.body
     wanted = msgspec.structs.asdict(said).items()
     given = {name: value for name, value in wanted if value is not None}
+    if said.tags is not None:
+        given["tags"] = _tags(said.tags)
     if not asked.application.tracked.edit(asked.tx_hash, given, asked.by):
         raise NotFound("this transaction is not tracked")
     return Reply(tracked_form(_entry(asked)))

@@ -175,6 +175,8 @@ text = "[nobody]\\n"
 networks = [1]
 [tracked.0x56]
 attempted_at = "0001-01-01T00:00:00+14:00"
+[tracked.0x78]
+tags = "vip a!b"
 [moon.x]
 """
 NAMED = (
@@ -190,6 +192,7 @@ NAMED = (
     r"nobody",
     r"senders\.0x34: ",
     r"tracked\.0x56\.attempted_at is not a usable date",
+    r"tracked\.0x78: .*a!b.* is not a tag",
     r"moon is not a section: choose one of rules, ",
 )
 
@@ -222,6 +225,16 @@ def test_wrong_file_is_refused_as_a_whole_with_every_mistake(tmp_path: Path) -> 
 def test_text_of_another_form_is_refused(tmp_path: Path, text: str, says: str) -> None:
     with installation(tmp_path / "one") as one, pytest.raises(WrongConfiguration, match=says):
         ConfigurationImport(one.context).take(text, ADA)
+
+
+def test_tags_need_no_sign(tmp_path: Path) -> None:
+    with installation(tmp_path / "one") as one:
+        configure(one)
+        text = file_of(one)
+        written = text.replace('tags = "#vip"', 'tags = "vip"')
+        taken = ConfigurationImport(one.context).take(written, ADA)
+
+        assert (written != text, taken.changes, file_of(one)) == (True, (), text)
 
 
 def test_import_takes_an_admin(tmp_path: Path) -> None:

@@ -273,6 +273,7 @@ def test_letters_beyond_ascii_are_told_apart_by_their_case() -> None:
         ("a #One,#two-b #3", {"one", "two-b", "3"}),
         ("no#tag ##neither # nor", set()),
         ("#Büro", {"büro"}),
+        ("#İade", {"iade"}),
     ],
 )
 def test_tag_is_a_word_after_a_hash_sign(text: str, tags: set[str]) -> None:
@@ -282,6 +283,7 @@ def test_tag_is_a_word_after_a_hash_sign(text: str, tags: set[str]) -> None:
 def test_typed_tags_need_no_sign_and_are_written_in_one_form() -> None:
     assert written_tags(typed_tags(" vip, #Payout;vip\n#a-b ")) == "#a-b #payout #vip"
     assert typed_tags("") == frozenset()
+    assert typed_tags("İade") == {"iade"}
 
 
 def test_own_tags_are_those_of_no_text() -> None:

@@ -311,16 +311,21 @@ def test_pages_of_a_list_hold_each_item_once(site: Site) -> None:
 def test_transaction_is_tracked_described_and_let_go(site: Site) -> None:
     header = site.token(Role.SUPPORT)
     new = "0x" + "9" * 64
-    body = {"hashes": [new, new], "label": "Case 17", "networkIds": [SIMULATED.network_id]}
+    where = {"networkIds": [SIMULATED.network_id], "tags": "vip Payout"}
+    body = {"hashes": [new, new], "label": "Case 17", **where}
 
     tracked = site.client.post(f"{PREFIX}/tracked", json=body, headers=header).json()
     said = site.client.patch(f"{PREFIX}/tracked/{new}", json={"note": "called"}, headers=header)
+    wrong = site.client.patch(f"{PREFIX}/tracked/{new}", json={"tags": "a!b"}, headers=header)
+    tagged = site.client.get(f"{PREFIX}/tracked?tag=%23vip", headers=header).json()
     found = site.client.post(f"{PREFIX}/lookups", json={"hashes": [new]}, headers=header).json()
     gone = site.client.delete(f"{PREFIX}/tracked/{new}", headers=header)
     never = site.client.delete(f"{PREFIX}/tracked/{new}", headers=header)
 
     assert tracked == {"transactions": [{"txHash": new, "result": "new"}]}
     assert (said.json()["label"], said.json()["note"]) == ("Case 17", "called")
+    assert [each["tags"] for each in tagged["transactions"]] == ["#payout #vip"]
+    assert (wrong.status_code, "a!b" in wrong.json()["detail"]) == (422, True)
     assert found["transactions"][0]["isTracked"] is True
     assert (gone.status_code, never.status_code) == (200, 404)
     with site.store.read() as connection:
