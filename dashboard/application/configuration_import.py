@@ -326,7 +326,7 @@ def _wrong_keys(table: Table, kind: type[Struct]) -> Iterator[str]:
         try:
             read = msgspec.convert(value, known[key].type, strict=True)
         except msgspec.ValidationError as error:
-            yield f".{key}: {in_plain_words(str(error), table='a table')}"
+            yield f".{key}: {in_plain_words(str(error), known[key].type, 'a table')}"
         else:
             if isinstance(read, datetime) and is_far_off(read):
                 yield f".{key} is not a usable date: {read.isoformat()}"

@@ -120,6 +120,16 @@ _LIMITS: Final = tuple(
 )
 
 
+_FORM: Final = re.compile(
+    r"Invalid (?P<what>RFC3339 encoded datetime|UUID)(?: - at `\$\.(?P<place>.+)`)?"
+)
+_FORMS: Final = {
+    "RFC3339 encoded datetime": "a moment with an offset, such as 2026-11-20T12:00:00Z",
+    "UUID": "an id of 32 hexadecimal digits",
+}
+_WORD: Final = re.compile(r"Invalid enum value (?P<value>.+) - at `\$\.(?P<place>.+)`", re.DOTALL)
+
+
 def in_plain_words(message: str, kind: object = None, table: str = "an object") -> str:
     """Say in plain English what msgspec expected; `kind` is the type, if known.
 
@@ -127,7 +137,13 @@ def in_plain_words(message: str, kind: object = None, table: str = "an object") 
     """
     is_wrong_word = message.startswith("Invalid enum value") or get_origin(kind) is Literal
     if is_wrong_word and (known := _choices_of(kind)):
+        if at := _WORD.fullmatch(message):
+            value = shorten(at["value"][1:-1])
+            return f"expected one of {', '.join(known)} in {at['place']}, not {value}"
         return f"choose one of {', '.join(known)}"
+    if another := _FORM.fullmatch(message):
+        what, where = another.groups()
+        return f"expected {_FORMS[what]}{f' in {where}' if where else ''}"
     found = _MISTAKE.fullmatch(message)
     if found is None:
         return message[:1].lower() + message[1:]

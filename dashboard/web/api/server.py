@@ -70,6 +70,8 @@ _HALF_PAIR: Final = re.compile(
 _UNKNOWN_FIELD: Final = re.compile(r"Object contains unknown field `(.*)`", re.DOTALL)
 """msgspec's message about an unknown field of the whole body or query, not of a part of it."""
 
+_FIELD: Final = re.compile(r" - at `\$\.(\w+)`$")
+
 _OWN: Final = {"Cache-Control": "no-store", "Vary": "Authorization"}
 _STATUSES: Final[Mapping[type[InputError], HTTPStatus]] = {
     NotFound: HTTPStatus.NOT_FOUND,
@@ -257,13 +259,20 @@ def _read(form: object, kind: type[Any], what: str, *, strict: bool) -> Any:  # 
     try:
         return msgspec.convert(form, kind, strict=strict)
     except (msgspec.ValidationError, OverflowError) as error:
-        said = in_plain_words(str(error))
+        said = in_plain_words(str(error), _kind_at(str(error), kind))
         if found := _UNKNOWN_FIELD.fullmatch(str(error)):
             known = ", ".join(each.encode_name for each in msgspec.structs.fields(kind)) or "none"
             said = f"{shorten(found[1])} is none of its fields, which are {known}"
             raise Problem(HTTPStatus.BAD_REQUEST, f"{what} cannot be used: {said}") from None
         why = said if said.startswith("expected ") else shorten(said, 300)
         raise Problem(HTTPStatus.BAD_REQUEST, f"{what} cannot be used: {why}") from None
+
+
+def _kind_at(message: str, kind: type[Any]) -> object:
+    """Return the type of the field that a message of msgspec names; None if it names none."""
+    named = _FIELD.search(message)
+    fields = msgspec.structs.fields(kind)
+    return next((each.type for each in fields if named and each.encode_name == named[1]), None)
 
 
 def _if_match(endpoint: Endpoint, request: Request) -> str:

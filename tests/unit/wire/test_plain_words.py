@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Literal
+from uuid import UUID
 
 import msgspec
 import pytest
@@ -21,9 +23,16 @@ class Form(msgspec.Struct):
     burst: int
 
 
+class Query(msgspec.Struct):
+    word: Word | None = None
+    since: Annotated[datetime, Meta(tz=True)] | None = None
+    id: UUID | None = None
+
+
 AT_LEAST = Annotated[int, Meta(ge=10)]
 NAME = Annotated[str, Meta(pattern="^[a-z]+$", description="a lower-case word")]
 BARE = Annotated[str, Meta(pattern="^[a-z]+$")]
+A_MOMENT = "a moment with an offset, such as 2026-11-20T12:00:00Z"
 
 
 @pytest.mark.parametrize(
@@ -50,6 +59,9 @@ BARE = Annotated[str, Meta(pattern="^[a-z]+$")]
         (0.5, Annotated[float, Meta(gt=1)], "expected a number > 1.0"),
         ({"burst": "x"}, Form, "expected a whole number, not text in burst"),
         ({}, Form, "object missing required field `burst`"),
+        ("soon", datetime, f"expected {A_MOMENT}"),
+        ({"since": "soon"}, Query, f"expected {A_MOMENT} in since"),
+        ({"id": "x"}, Query, "expected an id of 32 hexadecimal digits in id"),
     ],
 )
 def test_mistake_is_said_in_plain_words(value: Any, kind: Any, said: str) -> None:  # noqa: ANN401 - any value and type
@@ -57,6 +69,14 @@ def test_mistake_is_said_in_plain_words(value: Any, kind: Any, said: str) -> Non
         msgspec.convert(value, kind, strict=False)
 
     assert in_plain_words(str(mistake.value), kind, "a table") == said
+
+
+def test_wrong_word_of_a_field_is_named_with_the_words_to_choose_from() -> None:
+    with pytest.raises(msgspec.ValidationError) as mistake:
+        msgspec.convert({"word": "maybe"}, Query)
+
+    said = in_plain_words(str(mistake.value), Word | None)
+    assert said == "expected one of yes, no in word, not 'maybe'"
 
 
 def test_word_that_no_known_list_has_is_named() -> None:
