@@ -312,6 +312,14 @@ class ApplicationContext:
                 or latest_gas(connection, network_id, self.now()) != LatestGas()
             )
 
+    def refuse_other_networks(self, network_ids: Iterable[NetworkId]) -> None:
+        """Raise InputError for a network that is not configured."""
+        known = {each.network_id: each.name for each in self.networks}
+        for each in network_ids:
+            if each not in known:
+                names = ", ".join(f"{name} ({number})" for number, name in known.items()) or "none"
+                raise InputError(f"{each} is not a network of this installation: {names}")
+
     def zone(self, name: str) -> tzinfo:
         """Return a time zone by name, by default that of [mail]; InputError if there is none."""
         known = self.settings.recipients

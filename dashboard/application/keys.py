@@ -34,7 +34,7 @@ from dashboard.domain.people.access import (
     digest,
     format_rate,
 )
-from dashboard.domain.quantity import shorten
+from dashboard.domain.quantity import NetworkId, shorten
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotFound
 from dashboard.store.access.api_keys import (
@@ -139,7 +139,7 @@ class Keys(ApplicationSubject):
 
     def create(self, name: str, limits: KeyLimits, by: Actor) -> NewKey:
         self._refuse_configured(name, "choose another name")
-        _refuse_mistake(limits)
+        self._refuse_mistake(limits)
         new = NewKey.drawn(by.at)
         with self._context.store.write() as connection:
             if not create_key(connection, name, limits, new.credential):
@@ -152,8 +152,9 @@ class Keys(ApplicationSubject):
 
     def limit(self, name: str, change: Callable[[KeyLimits], KeyLimits], by: Actor) -> None:
         with self._context.store.write() as connection:
-            limits = change(self._found(connection, name).limits)
-            _refuse_mistake(limits)
+            held = self._found(connection, name).limits
+            limits = change(held)
+            self._refuse_mistake(limits, held.network_ids)
             limit_key(connection, name, limits)
             note_action(connection, by, Action.LIMIT_KEY, name, _details(limits))
 
@@ -255,12 +256,22 @@ class Keys(ApplicationSubject):
                 f"{name} is a key of the settings, which commands do not change: {remedy}"
             )
 
+    def _refuse_mistake(
+        self, limits: KeyLimits, held: frozenset[NetworkId] | None = frozenset()
+    ) -> None:
+        """Raise InputError for limits that contradict each other, or leave nothing to ask.
 
-def _refuse_mistake(limits: KeyLimits) -> None:
-    """Raise InputError if the methods of a key contradict its other limits."""
-    mistake = method_mistake(limits.methods, may_report=limits.may_report)
-    if mistake is not None:
-        raise InputError(f"the list of methods {mistake}")
+        A key keeps networks that it `held` when they were configured.
+        """
+        mistake = method_mistake(limits.methods, may_report=limits.may_report)
+        if mistake is not None:
+            raise InputError(f"the list of methods {mistake}")
+        if limits.network_ids is not None and not limits.network_ids:
+            raise InputError(
+                "the list of networks is empty, so the key could call nothing: name a network, or "
+                "all"
+            )
+        self._context.refuse_other_networks((limits.network_ids or frozenset()) - (held or set()))
 
 
 def _details(limits: KeyLimits) -> Mapping[str, Detail]:

@@ -65,12 +65,18 @@ class Fields(msgspec.Struct, rename="camel", forbid_unknown_fields=True, kw_only
     """Fields of a body or a query; any other field is refused."""
 
     def __post_init__(self) -> None:
-        """Raise ValueError for a moment so extreme that other programs may refuse it."""
+        """Raise ValueError for a moment so extreme that other programs may refuse it.
+
+        Also for a period that ends before it begins.
+        """
         names = zip(self.__struct_fields__, self.__struct_encode_fields__, strict=True)
         for field_name, name in names:
             value = getattr(self, field_name)
             if isinstance(value, datetime) and is_far_off(value):
                 raise ValueError(f"{name} is not a usable date: {value.isoformat()}")
+        since, until = getattr(self, "since", None), getattr(self, "until", None)
+        if since is not None and until is not None and since >= until:
+            raise ValueError(f"since {since.isoformat()} is not before until {until.isoformat()}")
 
 
 class NoFields(Fields):
@@ -126,9 +132,17 @@ class Asked(Struct, frozen=True):
 
     @property
     def network_id(self) -> NetworkId | None:
-        """The network that the query is about, None for all."""
-        number = self.query.network_id
-        return None if number is None else NetworkId(number)
+        """The network that the query is about, None for all; InputError if nothing is known of it.
+
+        An empty list would pass for good news.
+        """
+        if self.query.network_id is None:
+            return None
+        network_id, context = NetworkId(self.query.network_id), self.context
+        is_configured = any(each.network_id == network_id for each in context.networks)
+        if not is_configured and not context.has_data_of(network_id):
+            context.refuse_other_networks([network_id])
+        return network_id
 
 
 _DIGITS: Final = 16

@@ -22,6 +22,7 @@ from tests.waiting import PATIENCE
 CASES = 50_000
 """Requests of the full run, valid ones and such that are not."""
 
+EARLIER = ("GET", "/audit?since=2026-02-01T00:00:00Z&until=2026-01-01T00:00:00Z")
 MISTAKES: tuple[tuple[str, str, Any, int, str], ...] = (
     ("POST", "/tracked", {"hashes": ["0x12"]}, 422, "0x12"),
     ("POST", "/tracked", {"hashes": []}, 400, "hashes"),
@@ -34,6 +35,10 @@ MISTAKES: tuple[tuple[str, str, Any, int, str], ...] = (
     ("PUT", "/rules", {"rules": {"Bad Name": {"kind": "rejected"}}}, 422, "Bad Name"),
     ("POST", "/keys", {"name": "x", "methods": ["nothing"]}, 422, "methods"),
     ("POST", "/keys", {"name": "x", "burst": 10**30}, 400, ""),
+    ("POST", "/keys", {"name": "x", "networkIds": [5]}, 422, "5 is not a network of this"),
+    ("POST", "/keys", {"name": "x", "networkIds": []}, 422, "could call nothing"),
+    ("GET", "/incidents?networkId=5", None, 422, "5 is not a network of this installation: Dev"),
+    (*EARLIER, None, 400, "since 2026-02-01T00:00:00+00:00 is not before until 2026-01-01T00"),
     ("POST", "/tokens", {"name": "x", "subjects": ["moon"]}, 422, "moon"),
     ("DELETE", "/silences/99", None, 404, "99"),
     ("DELETE", "/silences/x", None, 404, ""),
