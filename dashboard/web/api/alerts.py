@@ -15,13 +15,15 @@ from dashboard.application.delivery_listing import notification_listing
 from dashboard.application.incident_words import incident_listing, response_form
 from dashboard.application.listing import Json
 from dashboard.application.recipient_words import RECIPIENTS
-from dashboard.application.rules import rule_listing
+from dashboard.application.rules import AlertRules, rule_listing
 from dashboard.domain.alerts.incident import IncidentResponse
 from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.rule import Rule
 from dashboard.domain.alerts.rule_keys import MAIL
 from dashboard.domain.alerts.rule_table import Rules, removed, replaced_by
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.access import Action, Actor, parse_name
+from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError, NotFound
 from dashboard.store.alerts.notification_search import NotificationFilter
 from dashboard.web.api.endpoint import (
@@ -267,11 +269,18 @@ def set_rules(asked: Asked) -> Reply:
 
     def edit(held: Rules) -> Rules:
         refuse_other_version(asked, ask.document())
-        wanted = [ask.given(name, table) for name, table in asked.body.rules.items()]
-        return replaced_by(wanted)(held)
+        return replaced_by([_given(ask, *each) for each in asked.body.rules.items()])(held)
 
     ask.change(edit, asked.by)
     return rules(asked)
+
+
+def _given(ask: AlertRules, name: str, table: dict[str, Any]) -> Rule:
+    """Return a rule of several; InputError says which it is, too."""
+    try:
+        return ask.given(name, table)
+    except InputError as mistake:
+        raise InputError(f"the rule {shorten(name)}: {mistake}") from None
 
 
 @endpoints.at("DELETE /rules/{name}", "Remove a rule", "rules", Action.REMOVE_RULE)
