@@ -10,6 +10,7 @@ from http import HTTPStatus
 from importlib.metadata import version
 from threading import Lock
 from typing import Any, Final
+from urllib.parse import quote, unquote
 
 import msgspec
 from anyio import CapacityLimiter, to_thread
@@ -170,13 +171,15 @@ class ManagementApi:
             raise Problem(HTTPStatus.REQUEST_TIMEOUT, "the body did not arrive") from None
 
     def _found(self, request: Request) -> tuple[Endpoint, Mapping[str, str]]:
-        below = request.scope["path"].removeprefix(PREFIX)
+        # A name may hold a slash, which only the path as it was sent tells from the others.
+        parts = request.scope["raw_path"].decode("latin-1").split("/")
+        below = "/".join(quote(unquote(each), safe="") for each in parts).removeprefix(PREFIX)
         verb = "GET" if request.method == "HEAD" else request.method
         found = ((pattern.fullmatch(below), each) for pattern, each in self._routes)
         fitting = [(match.groupdict(), each) for match, each in found if match is not None]
-        for parts, each in fitting:
+        for named, each in fitting:
             if each.verb == verb:
-                return each, parts
+                return each, {name: unquote(part) for name, part in named.items()}
         if not fitting:
             raise Problem(
                 HTTPStatus.NOT_FOUND, f"no such endpoint: {PREFIX}/openapi.json lists all"
