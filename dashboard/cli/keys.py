@@ -18,6 +18,7 @@ from dashboard.domain.formatting import moment
 from dashboard.domain.people.access import parse_key_name, parse_rate
 from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
+from dashboard.settings.values import authority_of
 from dashboard.wire.params import METHODS
 
 _ALL: Final = "all"
@@ -229,7 +230,7 @@ def _print_key(here: Installation, name: str, said: str, *, as_json: bool) -> No
 def _print_new_key(here: Installation, name: str, new: NewKey, *, as_json: bool) -> None:
     """Print a key and its secret, which cannot be shown again."""
     known, key, secret = Keys(here.source), new.key.reveal(), new.secret.reveal()
-    address = f"{here.settings.serve.host}:{here.settings.serve.port}"
+    address = authority_of(here.settings.serve.host, here.settings.serve.port)
     answer(
         {"key": key, "secret": secret, **known.listing().form(known.named(name))},
         f"The key of {name}, shown only now:",

@@ -12,6 +12,7 @@ from dashboard.cli.options import Parsed, as_json
 from dashboard.cli.output import Output, answer, output, print_list
 from dashboard.domain.people.access import Role, parse_name
 from dashboard.errors import InputError
+from dashboard.settings.values import authority_of
 
 _NAME = click.argument("name", type=Parsed("name", parse_name))
 _ROLE = click.Choice([each.value for each in Role])
@@ -39,7 +40,7 @@ def invite(*, name: str, role: str, as_json: bool) -> None:
     """
     with open_installation() as here:
         pages = here.settings.pages
-        own = f"http://{pages.host}:{pages.port}"
+        own = f"http://{authority_of(pages.host, pages.port)}"
         link = People(here.source).invitation(name, Role(role), here.user(), own)
     hours = int(INVITED_FOR.total_seconds()) // 3600
     lines = [

@@ -21,6 +21,7 @@ from dashboard.errors import LinewatchError, SettingsError
 from dashboard.logs import configure_logs, get_logger
 from dashboard.settings import Settings, load_settings
 from dashboard.settings.load import read_configuration
+from dashboard.settings.values import authority_of
 from dashboard.supervise import Patience, notify_systemd, run_beside, supervise
 from dashboard.tracing import tracing
 from dashboard.wiring.clock import utc_now
@@ -228,12 +229,14 @@ def _end_with_parent(stop: asyncio.Event) -> None:
 
 
 def _greet(settings: Settings, *, with_pages: bool) -> None:
-    lines = []
-    if with_pages:
-        lines.append(f"  pages   http://{settings.pages.host}:{settings.pages.port}")
-    lines.append(f"  APIs    http://{settings.serve.host}:{settings.serve.port}")
+    pages, serve, devnet = (
+        f"http://{authority_of(each.host, each.port)}"
+        for each in (settings.pages, settings.serve, settings.devnet)
+    )
+    lines = [f"  pages   {pages}"] if with_pages else []
+    lines.append(f"  APIs    {serve}")
     if settings.has_devnet:
-        lines.append(f"  devnet  http://{settings.devnet.host}:{settings.devnet.port} (simulated)")
+        lines.append(f"  devnet  {devnet} (simulated)")
     lines.append(f"  state   {settings.home}")
     if not settings.mail.smtp_host:
         lines.append(f"  mail    {settings.home / 'mail'} (unless Settings names a mail server)")

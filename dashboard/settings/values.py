@@ -238,6 +238,11 @@ def origin_of(url: str) -> str:
     return f"{scheme}://{f'[{host}]' if ':' in host else host}{port}"
 
 
+def authority_of(host: str, port: int) -> str:
+    """Return a host and a port as they stand in an address."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
 def network_of(text: str) -> IPv4Network | IPv6Network:
     """Read the address of a machine or of a network; ValueError says what is expected."""
     try:

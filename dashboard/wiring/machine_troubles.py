@@ -32,7 +32,7 @@ from dashboard.settings import Settings
 from dashboard.settings.listing import EffectiveSetting, effective_settings
 from dashboard.settings.load import Configuration, own_file
 from dashboard.settings.tls import tls_context
-from dashboard.settings.values import secret_path
+from dashboard.settings.values import authority_of, secret_path
 from dashboard.store.engine.engine import Store, product_of
 from dashboard.upstream.endpoint import Endpoint
 from dashboard.upstream.http import HttpAsker, HttpClient, RetryPolicy, open_client, server_time
@@ -163,7 +163,7 @@ async def _port(http: HttpClient, role: Role) -> list[Attention]:
     if role.address is None:
         return []
     host, port = role.address
-    origin = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+    origin = f"http://{authority_of(host, port)}"
     if role.name == "devnet":
         is_ours = await role.is_ready()
     else:

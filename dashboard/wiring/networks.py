@@ -39,6 +39,7 @@ from dashboard.settings import EndpointSettings, NetworkSettings, Settings
 from dashboard.settings.budgets import fee_calls_per_day
 from dashboard.settings.presets import line_limits_of
 from dashboard.settings.schema import FEWEST_CALLS, ExclusionSettings, fill
+from dashboard.settings.values import authority_of
 
 _VERIFIED: Final = 10
 """One of this many calls is left if our own serve gets the reports."""
@@ -95,7 +96,7 @@ def _networks(settings: Settings) -> Iterator[Network]:
 
 
 def _devnet_endpoints(settings: Settings) -> NetworkSettings:
-    node = Secret(f"http://{_host(settings.devnet.host)}:{settings.devnet.port}")
+    node = Secret(f"http://{authority_of(settings.devnet.host, settings.devnet.port)}")
     own = ExclusionSettings(url=Secret(_own_serve(settings)), key=settings.devnet.key)
     return NetworkSettings(
         network_id=DEVNET_ID,
@@ -125,11 +126,7 @@ def _located(network: NetworkSettings, settings: Settings) -> NetworkSettings:
 
 
 def _own_serve(settings: Settings) -> str:
-    return f"http://{_host(settings.serve.host)}:{settings.serve.port}"
-
-
-def _host(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
+    return f"http://{authority_of(settings.serve.host, settings.serve.port)}"
 
 
 def sees_all_reports(network: Network, settings: Settings) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import errno
 import os
 import socket
 from collections.abc import Awaitable, Callable, Mapping, Sequence
@@ -21,6 +22,7 @@ from dashboard.domain.quantity import Clock
 from dashboard.errors import RoleError
 from dashboard.logs import get_logger
 from dashboard.settings import Settings
+from dashboard.settings.values import authority_of
 
 _PATIENCE: Final = 10
 """How many seconds a role has to answer whether it is ready."""
@@ -80,10 +82,19 @@ def open_listener(host: str, port: int, port_variable: str) -> socket.socket:
     try:
         return socket.create_server((host, port), family=family, backlog=_BACKLOG)
     except OSError as error:
-        raise RoleError(
-            f"port {port} on {host} cannot be used ({error.strerror}): "
-            f"stop what uses it, or set {port_variable}"
-        ) from error
+        raise RoleError(_refused(host, port, port_variable, error)) from error
+
+
+def _refused(host: str, port: int, port_variable: str, error: OSError) -> str:
+    """Say why nothing can listen at an address, and the remedy."""
+    number = error.errno or 0
+    why = os.strerror(number) if number > 0 else str(error.strerror).partition(" (")[0]
+    remedy = f"set {port_variable.removesuffix('PORT')}HOST to an address of this machine"
+    if number == errno.EADDRINUSE:
+        remedy = f"stop what uses it, or set {port_variable}"
+    elif number == errno.EACCES:
+        remedy = f"set {port_variable} to 1024 or more"
+    return f"port {port} on {host} cannot be used ({why}): {remedy}"
 
 
 class RunningRoles(Struct):
@@ -165,7 +176,9 @@ async def _status_line(address: tuple[str, int], path: str) -> bytes:
         async with asyncio.timeout(_PATIENCE):
             reader, writer = await asyncio.open_connection(host, port)
             try:
-                writer.write(f"GET {path} HTTP/1.0\r\nHost: {host}:{port}\r\n\r\n".encode())
+                writer.write(
+                    f"GET {path} HTTP/1.0\r\nHost: {authority_of(*address)}\r\n\r\n".encode()
+                )
                 return await reader.readline()
             finally:
                 writer.close()

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Thread
 
 import pytest
 
 from dashboard.errors import RoleError
-from dashboard.wiring.roles import RunningRoles
+from dashboard.wiring.roles import RunningRoles, open_listener, roles_of
 from tests.installation import free_ports, listens
 from tests.unit.settings.configuration_files import loaded
+from tests.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -76,3 +79,37 @@ def test_port_that_is_taken_is_refused_and_changes_nothing(
             running.take(loaded(tmp_path, **ports | {"LINEWATCH_PAGES_PORT": port}))
 
     assert listens(int(ports["LINEWATCH_PAGES_PORT"]))
+
+
+@pytest.mark.parametrize(
+    ("host", "remedy"),
+    [
+        ("203.0.113.9", "(Cannot assign requested address): set LINEWATCH_SERVE_HOST to"),
+        ("rpc..example", "(Name or service not known): set LINEWATCH_SERVE_HOST to"),
+        ("127.0.0.1", "(Address already in use): stop what uses it, or set LINEWATCH_SERVE_PORT"),
+    ],
+)
+def test_refusal_to_listen_names_the_setting_that_is_wrong(host: str, remedy: str) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken, pytest.raises(RoleError) as refused:
+        open_listener(host, taken.getsockname()[1], "LINEWATCH_SERVE_PORT")
+
+    assert remedy in str(refused.value)
+
+
+def test_role_is_ready_at_an_address_of_version_six(tmp_path: Path, ports: dict[str, str]) -> None:
+    settings = loaded(tmp_path, **ports, LINEWATCH_SERVE_HOST="::1")
+    [serve] = [each for each in roles_of(settings) if each.name == "serve"]
+    heard: list[bytes] = []
+
+    def answer(listening: socket.socket) -> None:
+        with listening.accept()[0] as client:
+            heard.append(client.recv(1000))
+            client.sendall(b"HTTP/1.0 200 OK\r\n\r\n")
+
+    with open_listener("::1", settings.serve.port, "") as listening:
+        thread = Thread(target=answer, args=(listening,))
+        thread.start()
+        is_ready = asyncio.run(asyncio.wait_for(serve.is_ready(), PATIENCE))
+        thread.join()
+
+    assert (is_ready, f"Host: [::1]:{settings.serve.port}\r\n".encode() in heard[0]) == (True, True)
