@@ -9,6 +9,7 @@ import asyncio
 import os
 import signal
 import sys
+from functools import partial
 
 import click
 
@@ -37,15 +38,12 @@ def ready(*, roles: tuple[str, ...]) -> None:
 
 
 async def _silent(settings: Settings, roles: tuple[str, ...]) -> list[str]:
-    asked = [each for each in roles_of(settings) if not roles or each.name in roles]
-    return [
-        each.name
-        for each in asked
-        if not (_is_worked_for(settings) if each.name == "worker" else await each.is_ready())
-    ]
+    known = {each.name: each.is_ready for each in roles_of(settings)}
+    known["worker"] = partial(_is_worked_for, settings)
+    return [each for each in roles or known if each not in known or not await known[each]()]
 
 
-def _is_worked_for(settings: Settings) -> bool:
+async def _is_worked_for(settings: Settings) -> bool:
     from dashboard.wiring.store import worker_is_alive  # noqa: PLC0415 - the store weighs most
 
     return worker_is_alive(settings)

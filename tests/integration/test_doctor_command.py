@@ -141,3 +141,11 @@ def test_role_that_answers_is_ready_and_one_that_does_not_is_named(tmp_path: Pat
     assert said.returncode == 1
     assert "serve does not answer" not in said.stderr
     assert "worker does not answer" in said.stderr
+
+
+def test_role_that_is_off_is_not_ready(tmp_path: Path) -> None:
+    installation = new_installation(tmp_path, LINEWATCH_DEVNET_MODE="off")
+
+    said = installation.run("ready", "devnet")
+
+    assert (said.returncode, "devnet does not answer" in said.stderr) == (1, True)
