@@ -19,7 +19,7 @@ from dashboard.settings.budgets import check_budgets, endpoints_of
 from dashboard.settings.channels import check_channels, check_fallback, check_heartbeat
 from dashboard.settings.check_addresses import check_addresses, check_clear_text
 from dashboard.settings.check_keys import quoted
-from dashboard.settings.key_limits import check_keys
+from dashboard.settings.key_limits import DEVELOPMENT_KEY, check_keys
 from dashboard.settings.layers import Remark, SettingPath
 from dashboard.settings.mail import (
     MailSettings,
@@ -199,7 +199,15 @@ def is_ehlo_name(text: str) -> bool:
 
 
 def _check_devnet_key(settings: Settings) -> Iterator[Remark]:
-    if not settings.has_devnet or settings.has_development_key:
+    if not settings.has_devnet:
+        return
+    if settings.has_development_key:
+        if settings.devnet.key != DEVELOPMENT_KEY:
+            message = (
+                "is not dev, the only key that serve accepts without a key of your own: leave it "
+                "out, or add it as a table [serve.keys.NAME] with key"
+            )
+            yield ("devnet", "key"), message
         return
     if not _is_accepted(settings.devnet.key, settings):
         message = (

@@ -13,14 +13,15 @@ from dashboard.settings.layers import Remark, SettingPath
 from dashboard.settings.schema import ApiKeySettings, Settings
 from dashboard.wire.params import method_mistake
 
-_TRIAL_KEY: Final = Secret("dev")
+DEVELOPMENT_KEY: Final = Secret("dev")
+"""The one for a trial, which is published."""
 
 
 def configured_keys(settings: Settings) -> ConfiguredKeys:
     """Return the keys of the settings, or the one for a trial, which has no limits."""
     default_rate = float(settings.serve.requests_per_second)
     if settings.has_development_key:
-        trial = ApiKey.of("development", _TRIAL_KEY, _TRIAL_KEY)
+        trial = ApiKey.of("development", DEVELOPMENT_KEY, DEVELOPMENT_KEY)
         return ConfiguredKeys((trial,), default_rate, is_for_trial=True)
     keys = (
         ApiKey.of(name, own.key, own.secret).limited(limits_of_key(own, settings), default_rate)

@@ -7,7 +7,7 @@ from pathlib import Path
 from dashboard.domain.people.access import KeyLimits
 from dashboard.domain.quantity import NetworkId
 from dashboard.settings.key_limits import limits_of_key
-from tests.unit.settings.configuration_files import loaded
+from tests.unit.settings.configuration_files import loaded, read
 
 MINE = "[networks.mine]\nnetwork_id = 31337\n[networks.other]\nnetwork_id = 59144\n"
 
@@ -51,3 +51,14 @@ def test_key_that_the_store_may_know_is_taken_for_our_own_serve(tmp_path: Path) 
     settings = loaded(tmp_path, f"[networks.mine]\nnetwork_id = 31337\n{own}")
 
     assert settings.networks["mine"].exclusion is not None
+
+
+def test_key_of_the_devnet_that_serve_would_not_accept_is_named(tmp_path: Path) -> None:
+    text = "[devnet]\nkey = 'canary'\n"
+
+    [mistake] = map(str, read(tmp_path, text).mistakes())
+
+    assert "devnet.key" in mistake
+    assert "is not dev, the only key that serve accepts" in mistake
+    assert "canary" not in mistake
+    assert read(tmp_path, f"{text}[serve.keys.nodes]\nkey = 'canary'\n").mistakes() == []
