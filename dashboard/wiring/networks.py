@@ -97,7 +97,9 @@ def _networks(settings: Settings) -> Iterator[Network]:
 
 def _devnet_endpoints(settings: Settings) -> NetworkSettings:
     node = Secret(f"http://{authority_of(settings.devnet.host, settings.devnet.port)}")
-    own = ExclusionSettings(url=Secret(_own_serve(settings)), key=settings.devnet.key)
+    [prefix, *_] = settings.serve.method_prefixes
+    url, key = Secret(_own_serve(settings)), settings.devnet.key
+    own = ExclusionSettings(url=url, key=key, method_prefix=prefix)
     return NetworkSettings(
         network_id=DEVNET_ID,
         exclusion=own,
@@ -109,13 +111,13 @@ def _devnet_endpoints(settings: Settings) -> NetworkSettings:
 
 
 def _located(network: NetworkSettings, settings: Settings) -> NetworkSettings:
-    """Insert the address of our own serve where it is meant."""
-    address = Secret(_own_serve(settings))
+    """Insert the address of our own serve where it is meant, and a prefix that it answers to."""
+    address, [prefix, *_] = Secret(_own_serve(settings)), settings.serve.method_prefixes
 
     def located(endpoint: EndpointSettings) -> EndpointSettings:
         if not endpoint.is_own_serve:
             return endpoint
-        return msgspec.structs.replace(endpoint, url=address)
+        return msgspec.structs.replace(endpoint, url=address, method_prefix=prefix)
 
     return msgspec.structs.replace(
         network,

@@ -76,6 +76,16 @@ def test_networks_are_devnet_alone_when_nothing_is_configured(tmp_path: Path) ->
     assert devnet.endpoints.gas.url.reveal() == "http://127.0.0.1:9999"
 
 
+def test_own_serve_is_asked_under_a_name_that_it_answers_to(tmp_path: Path) -> None:
+    keys = "[serve.keys.own]\nkey = 'k'\n[devnet]\nmode = 'on'\nkey = 'k'\n"
+    endpoint = f"{OWN}exclusion = {{ url = 'own-serve', key = 'k' }}\n"
+    settings = settings_with(tmp_path, f"[serve]\nmethod_prefixes = ['linea']\n{keys}{endpoint}")
+
+    asked = [each.endpoints.exclusion for each in networks_of(settings)]
+
+    assert [each and each.method_prefix for each in asked] == ["linea", "linea"]
+
+
 def test_networks_put_a_literal_ipv6_host_into_brackets(tmp_path: Path) -> None:
     (devnet,) = networks_of(settings_with(tmp_path, "[serve]\nhost = '::1'\n"))
 
