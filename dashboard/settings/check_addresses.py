@@ -240,21 +240,29 @@ def _check_store(store: StoreSettings) -> Iterator[Remark]:
     for name in ("url", "read_url"):
         url: str = getattr(store, name).reveal()
         try:
-            message = clear_text_store(store, url) if url else None
+            message = unsafe_store(store, url) if url else None
         except StoreError as error:
             message = f"cannot be used: {error}".replace("store.url", f"store.{name}")
         if message is not None:
             yield ("store", name), message
 
 
-def clear_text_store(store: StoreSettings, url: str) -> str | None:
-    """Say why the connection to a store could be read, and the remedy; None if it is safe.
+def unsafe_store(store: StoreSettings, url: str) -> str | None:
+    """Say why a store cannot be at this address, and the remedy; None if it can.
 
+    The connection to it could be read, or each process would look for its file in another folder.
     StoreError for an invalid address.
     """
     from dashboard.store.engine.database import database_at  # noqa: PLC0415 - SQLAlchemy takes 30 MB, which a process without a store does not need
+    from dashboard.store.engine.sqlite import SqliteFile  # noqa: PLC0415 - likewise
 
-    beyond = [host for host in database_at(url).clear_text_hosts() if not is_loopback(host)]
+    database = database_at(url)
+    if isinstance(database, SqliteFile) and not database.path.is_absolute():
+        return (
+            f"names the file {shorten(str(database.path))} without its folder, which differs from "
+            "process to process: write sqlite:////folder/linewatch.db, with four slashes"
+        )
+    beyond = [host for host in database.clear_text_hosts() if not is_loopback(host)]
     if not beyond or store.allow_clear_text:
         return None
     return (

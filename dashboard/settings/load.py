@@ -66,6 +66,7 @@ _PARSERS: Final[Mapping[Any, Callable[[object], object]]] = {
     CoinPrice: parse_price,
 }
 _LISTS: Final = (
+    ("fees", "range_percentiles"),
     ("serve", "method_prefixes"),
     ("serve", "cors_origins"),
     ("http", "allowed_hosts"),
@@ -216,17 +217,32 @@ def _variable_layers(
             found.append(Layer(subject, {section: {key: environment[name]}}))
         else:
             remark = not_a_setting(name, [*known, *_RESERVED])
+            if name.startswith(tuple(_inner_tables())):
+                remark = "is in a table that no variable reaches: write it into linewatch.toml"
             unknown.append(Mistake(subject, remark, SettingLocation(subject)))
     return found, unknown
 
 
 def _known_variables() -> Iterator[tuple[str, tuple[str, str]]]:
+    for section, key, kind in _keys():
+        if not holds_settings(kind):
+            yield f"{_PREFIX}{section}_{key}".upper(), (section, key)
+
+
+def _inner_tables() -> Iterator[str]:
+    """Yield how variables of tables inside a section would begin, which only a file can hold."""
+    for section, key, kind in _keys():
+        if holds_settings(kind):
+            yield f"{_PREFIX}{section}_{key}".upper().rstrip("_") + "_"
+
+
+def _keys() -> Iterator[tuple[str, str, Any]]:
+    """Yield section, key and type of all settings; the tables that people name have no key."""
     for section, kind in get_type_hints(Settings).items():
-        if not (isinstance(kind, type) and issubclass(kind, msgspec.Struct)):
-            continue
-        for key, inner in get_type_hints(kind).items():
-            if not holds_settings(inner):
-                yield f"{_PREFIX}{section}_{key}".upper(), (section, key)
+        if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+            yield from ((section, *each) for each in get_type_hints(kind).items())
+        elif holds_settings(kind):
+            yield section, "", kind
 
 
 def _referenced(table: object) -> Iterator[str]:

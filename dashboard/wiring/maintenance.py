@@ -11,7 +11,7 @@ from msgspec import Struct
 from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.errors import ForeignStore, InputError, StoreError
 from dashboard.settings import Settings
-from dashboard.settings.check_addresses import clear_text_store
+from dashboard.settings.check_addresses import unsafe_store
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts import held_after_restore
 from dashboard.store.engine.connection import Connection
@@ -136,7 +136,7 @@ def move_store(settings: Settings, target: str) -> Moved:
 
     InputError if they would refuse it.
     """
-    complaint = clear_text_store(settings.store, target)
+    complaint = unsafe_store(settings.store, target)
     if complaint is not None:
         raise InputError(f"The new address {complaint}")
     return move(store_url(settings), target, _actor(), own_id(settings))

@@ -88,6 +88,10 @@ MISTAKES = {
         "[devnet]\nport = 8502\nhost = 'localhost'\n",
         ("devnet.port", "is 8502, as is serve.port"),
     ),
+    "a store in whatever folder a process is": (
+        "[store]\nurl = 'sqlite:///linewatch.db'\n",
+        ("store.url", "names the file 'linewatch.db' without its folder", "four slashes"),
+    ),
     "an address without a host": (
         NETWORK + "node = { url = 'http://' }\n",
         ("networks.mine.node.url", "names no host"),

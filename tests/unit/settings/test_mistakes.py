@@ -221,3 +221,21 @@ def test_role_that_cannot_start_names_one_mistake_and_where_to_see_all(tmp_path:
 def test_settings_say_which_file_cannot_be_read(tmp_path: Path) -> None:
     with pytest.raises(SettingsError, match=r"gone\.toml cannot be read"):
         load_settings({"LINEWATCH_CONFIG": str(tmp_path / "gone.toml")})
+
+
+@pytest.mark.parametrize(
+    "name", ["NETWORKS_LINEA_PRESET", "FEES_LOW_MAX_WAIT", "SIGN_IN_PROXY_HEADER", "SERVE_KEYS_A"]
+)
+def test_variable_of_a_table_that_only_a_file_holds_is_named(tmp_path: Path, name: str) -> None:
+    [mistake] = read(tmp_path, "", **{f"LINEWATCH_{name}": "x"}).mistakes()
+
+    assert str(mistake) == (
+        f"the variable LINEWATCH_{name} is in a table that no variable reaches: "
+        "write it into linewatch.toml"
+    )
+
+
+def test_list_of_numbers_may_be_a_variable(tmp_path: Path) -> None:
+    settings, mistakes = read(tmp_path, "", LINEWATCH_FEES_RANGE_PERCENTILES="5, 90").checked()
+
+    assert (settings.fees.range_percentiles, mistakes) == ((5, 90), [])
