@@ -96,8 +96,11 @@ class Unreadable(Exception):
 
 
 def read_text(path: Path, most: int = _LONGEST_TEXT) -> str:
-    """Return the UTF-8 text of a file; OSError if it has more than `most` characters."""
-    with path.open(encoding="utf-8") as file:
+    """Return the UTF-8 text of a file; OSError if it has more than `most` characters.
+
+    The mark at its beginning, by which some editors say that it is UTF-8, is left out.
+    """
+    with path.open(encoding="utf-8-sig") as file:
         text = file.read(most + 1)
     if len(text) > most:
         raise OSError(errno.EFBIG, f"it has more than {most:,} characters")

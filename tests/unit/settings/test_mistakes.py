@@ -239,3 +239,13 @@ def test_list_of_numbers_may_be_a_variable(tmp_path: Path) -> None:
     settings, mistakes = read(tmp_path, "", LINEWATCH_FEES_RANGE_PERCENTILES="5, 90").checked()
 
     assert (settings.fees.range_percentiles, mistakes) == ((5, 90), [])
+
+
+def test_mark_of_an_editor_is_no_part_of_a_file(tmp_path: Path) -> None:
+    secret = tmp_path / "password"
+    secret.write_text("\ufeffcanary\r\n", encoding="utf-8")
+
+    text = f"\ufeff[mail]\r\npassword = 'file:{secret}'\r\n"
+    settings, mistakes = read(tmp_path, text).checked()
+
+    assert (settings.mail.password.reveal(), mistakes) == ("canary", [])
