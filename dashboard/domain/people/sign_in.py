@@ -21,6 +21,8 @@ SHORTEST_PASSWORD: Final = 12
 LONGEST_PASSWORD: Final = 200
 _FEWEST_CHARACTERS: Final = 5
 """The least number of different characters in a password."""
+_SHORTEST_NAME: Final = 3
+"""Characters of a name that no password may hold: a shorter one is in many words."""
 
 
 EVERYBODY: Final = "*"
@@ -180,7 +182,8 @@ def refuse_weak_password(password: Secret, name: str) -> None:
         raise InputError(f"the password is too short: use at least {SHORTEST_PASSWORD} characters")
     if len(text) > LONGEST_PASSWORD:
         raise InputError(f"the password is too long: use at most {LONGEST_PASSWORD} characters")
-    if len(set(text)) < _FEWEST_CHARACTERS or name.lower() in text.lower():
+    holds_name = len(name) >= _SHORTEST_NAME and name.lower() in text.lower()
+    if len(set(text)) < _FEWEST_CHARACTERS or holds_name:
         raise InputError("the password repeats few characters or your name: use several words")
 
 

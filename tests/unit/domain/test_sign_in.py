@@ -41,6 +41,8 @@ def test_password_that_is_easily_guessed_is_refused(text: str, why: str) -> None
 def test_long_password_is_taken() -> None:
     refuse_weak_password(Secret("twelve chars"), "Ada")
     refuse_weak_password(Secret("w1der" * 40), "Ada")
+    refuse_weak_password(Secret("correct horse battery"), "Bo")
+    refuse_weak_password(Secret("correct horse battery"), "a")
 
 
 def test_sixth_wrong_password_has_to_wait_a_minute() -> None:
