@@ -7,7 +7,6 @@ import os
 import sys
 from datetime import timedelta
 from pathlib import Path
-from typing import Final
 
 import click
 
@@ -19,9 +18,11 @@ from dashboard.cli.output import FAILED, answer, print_json, print_table, say, w
 from dashboard.devnet.demo import YEAR
 from dashboard.devnet.genesis import SIMULATED
 from dashboard.domain.formatting import counted
+from dashboard.domain.quantity import shorten
 from dashboard.errors import InputError
 from dashboard.logs import configure_logs
 from dashboard.settings import Settings, load_settings
+from dashboard.settings.values import parse_secret
 from dashboard.wiring.devnet import fill_with_history
 from dashboard.wiring.maintenance import (
     back_up_store,
@@ -212,9 +213,6 @@ def demo_history(folder: Path | None, days: int, networks: int | None) -> None:
     )
 
 
-_FROM_VARIABLE: Final = "env:"
-
-
 @click.command()
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
@@ -274,7 +272,7 @@ def release(*, drop: bool, counts: bool, as_json: bool) -> None:
     "target",
     metavar="URL",
     required=True,
-    help="An empty database; env:NAME reads the variable NAME, so that no list shows a password.",
+    help="An empty database; env:NAME or file:/path, so that no list shows its password.",
 )
 @options.as_json
 def move(*, target: str, as_json: bool) -> None:
@@ -283,7 +281,7 @@ def move(*, target: str, as_json: bool) -> None:
     All rows are copied and compared. The old store stays as it is, except for a mark that keeps
     every process from using it. If the move is killed, the same command starts it again.
     """
-    done = move_store(settings_of_command(), _address(target))
+    done = move_store(settings_of_command(), database_address(target))
     answer(
         {"store": done.name, "rows": {**done.rows}},
         f"{done.name} holds all {sum(done.rows.values()):,} rows; they were compared.",
@@ -292,11 +290,9 @@ def move(*, target: str, as_json: bool) -> None:
     )
 
 
-def _address(text: str) -> str:
-    if not text.startswith(_FROM_VARIABLE):
-        return text
-    name = text.removeprefix(_FROM_VARIABLE)
+def database_address(text: str) -> str:
+    """Return the address, or what a variable or a file holds; InputError says what is wrong."""
     try:
-        return os.environ[name]
-    except KeyError:
-        raise InputError(f"--to {text}: the variable {name} is not set") from None
+        return parse_secret(text, os.environ).reveal()
+    except ValueError as error:
+        raise InputError(f"--to {shorten(text)} cannot be used: {error}") from None

@@ -136,7 +136,10 @@ def move_store(settings: Settings, target: str) -> Moved:
 
     InputError if they would refuse it.
     """
-    complaint = unsafe_store(settings.store, target)
+    try:
+        complaint = unsafe_store(settings.store, target)
+    except StoreError as error:
+        raise InputError(str(error).replace("store.url", "--to")) from error
     if complaint is not None:
         raise InputError(f"The new address {complaint}")
     return move(store_url(settings), target, _actor(), own_id(settings))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import click
 import pytest
@@ -17,6 +18,7 @@ from dashboard.cli.options import (
     prover_module,
 )
 from dashboard.cli.rules import plain_table
+from dashboard.cli.store import database_address
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import InputError
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
@@ -137,3 +139,12 @@ def test_setting_without_a_value_or_given_twice_is_refused(
         plain_table(settings)
 
     assert str(refused.value) == said
+
+
+def test_address_of_a_database_may_be_in_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "address"
+    file.write_text("postgresql:///linewatch\n", encoding="utf-8")
+
+    assert database_address(f"file:{file}") == "postgresql:///linewatch"
+    with pytest.raises(InputError, match="--to 'env:NO_SUCH' cannot be used: the variable NO_SUCH"):
+        database_address("env:NO_SUCH")

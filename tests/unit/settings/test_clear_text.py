@@ -118,6 +118,8 @@ def test_store_is_not_moved_to_where_it_could_be_read_on_the_way(tmp_path: Path)
 
     with pytest.raises(InputError, match=r"The new address lets 'db\.example' do without TLS"):
         move_store(settings, "postgresql://me:c4nary@db.example/lw")
+    with pytest.raises(InputError, match="--to names mysql, which is not supported"):
+        move_store(settings, "mysql://me:c4nary@db.example/lw")
 
 
 @pytest.mark.parametrize(("sslmode", "mistakes"), [("prefer", ["store.url"]), ("verify-full", [])])
