@@ -47,7 +47,6 @@ from dashboard.errors import InputError
 from dashboard.settings.layers import Mistake
 from dashboard.settings.own_files import read_rule_file
 from dashboard.wire.decoding import read_toml
-from dashboard.wiring.channels import rule_names
 
 _dry_run = click.option("--dry-run", is_flag=True, help="Only show what would change.")
 _set = click.option(
@@ -229,7 +228,7 @@ def preview(*, name: str, within: timedelta, file: Path | None, output: Output) 
 def _rules_of(here: Installation, file: Path, text: str, *, as_json: bool) -> tuple[Rule, ...]:
     """Return the rules of a file; if it has mistakes, name each and end."""
     source = "standard input" if str(file) == "-" else str(file)
-    read = read_rule_file(source, text, rule_names(here.settings))
+    read = read_rule_file(source, text, here.source.settings.rule_names)
     if read.mistakes:
         _refuse(read.mistakes, as_json=as_json)
     return read.rules

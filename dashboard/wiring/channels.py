@@ -5,7 +5,10 @@ from __future__ import annotations
 import secrets
 import socket
 from collections.abc import Mapping
+from datetime import UTC, tzinfo
 from typing import Final
+
+from msgspec.structs import replace
 
 from dashboard.alert.channels.alertmanager import AlertmanagerChannel
 from dashboard.alert.channels.apprise_service import AppriseChannel
@@ -53,7 +56,7 @@ from dashboard.store.alerts.notifications import link_key, make_link_key
 from dashboard.store.chosen_settings import chosen_values
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.clock import elapsed, utc_now
-from dashboard.wiring.networks import Network, line_limits, shown_networks
+from dashboard.wiring.networks import Network, line_limits
 from dashboard.wiring.recipients import configured_recipients, message_domain
 from dashboard.wiring.store import in_force
 
@@ -163,7 +166,7 @@ def open_notifier(
     links = Links(settings.pages.public_url, _key_of_links(store))
     zone = zone_of(settings.mail.time_zone)
     templates = load_templates(network_names(networks), links, zone)
-    configured = configured_recipients(settings)
+    configured = replace(configured_recipients(settings), zones=_zone_or_utc)
     programs = [name for name, each in settings.channels.items() if each.kind != "apprise"]
     writer = MessageWriter(store, templates, configured, programs)
     own = {**open_channels(settings), MAIL: MailInForce(settings, store)}
@@ -173,6 +176,14 @@ def open_notifier(
     deliverer = Deliverer(store, sending, clocks.now, clocks.elapsed, policy)
     domain = message_domain(in_force(settings, store))
     return Notifier(store, configured, deliverer, clocks.now, domain=domain)
+
+
+def _zone_or_utc(name: str) -> tzinfo:
+    """Return the zone of stored hours, UTC if it is gone: one rule must keep no others back."""
+    try:
+        return zone_of(name)
+    except SettingsError:
+        return UTC
 
 
 def network_names(networks: tuple[Network, ...]) -> dict[NetworkId, NetworkName]:
@@ -200,24 +211,9 @@ def _key_of_links(store: Store) -> bytes:
         return b""
 
 
-def rule_names(settings: Settings) -> RuleNames:
-    """Return the networks by their titles and by the names of their tables, and the channels."""
-    named = {name: NetworkId(each.network_id) for name, each in settings.networks.items()}
-    titled = {each.title: each.network_id for each in shown_networks(settings)}
-    return RuleNames(named | titled, is_time_zone, settings.channels)
-
-
 def rules_of_text(names: RuleNames, text: str) -> tuple[Rule, ...]:
     """Return the rules that a person wrote on a page; InputError names every mistake."""
     read = read_rule_file("the file", text, names)
     if read.mistakes:
         raise InputError("; ".join(map(str, read.mistakes)))
     return read.rules
-
-
-def is_time_zone(name: str) -> bool:
-    try:
-        zone_of(name)
-    except SettingsError:
-        return False
-    return True

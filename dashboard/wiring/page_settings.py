@@ -23,11 +23,12 @@ from dashboard.application.context import (
 )
 from dashboard.application.network_status import NetworkProfile
 from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.alerts.rule_table import RuleNames
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.sign_in import Issuer, Proxy, SignInPolicy, Site
-from dashboard.domain.quantity import Clock
+from dashboard.domain.quantity import Clock, NetworkId
 from dashboard.domain.rejections.answer_template import AnswerFileState
-from dashboard.errors import InputError
+from dashboard.errors import InputError, SettingsError
 from dashboard.settings import Settings
 from dashboard.settings.chosen import Chosen, choosable_settings, refuse_wrong_choice
 from dashboard.settings.key_limits import configured_keys
@@ -43,7 +44,7 @@ from dashboard.settings.load import own_file, read_configuration
 from dashboard.settings.own_files import ANSWER_FILE, read_answer_file
 from dashboard.settings.presets import FOLDER
 from dashboard.settings.schema import ProxySettings, fill
-from dashboard.settings.values import host_of, network_of, origin_of
+from dashboard.settings.values import host_of, network_of, origin_of, zone_of
 from dashboard.wiring.networks import (
     Network,
     budgets_of,
@@ -54,6 +55,7 @@ from dashboard.wiring.networks import (
     is_own_serve,
     line_limits,
     sees_all_reports,
+    shown_networks,
 )
 from dashboard.wiring.recipients import configured_recipients, message_domain
 from dashboard.wiring.roles import failing_roles
@@ -74,7 +76,23 @@ def page_settings(settings: Settings) -> PageSettings:
         sign_in=sign_in_policy(settings),
         budgets=list(budgets_of(settings).values()),
         choosing=ChoosingSettings(settings),
+        rule_names=rule_names(settings),
     )
+
+
+def rule_names(settings: Settings) -> RuleNames:
+    """Return the networks by their titles and by the names of their tables, and the channels."""
+    named = {name: NetworkId(each.network_id) for name, each in settings.networks.items()}
+    titled = {each.title: each.network_id for each in shown_networks(settings)}
+    return RuleNames(named | titled, is_time_zone, settings.channels)
+
+
+def is_time_zone(name: str) -> bool:
+    try:
+        zone_of(name)
+    except SettingsError:
+        return False
+    return True
 
 
 class ChoosingSettings(Struct, frozen=True):

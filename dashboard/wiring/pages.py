@@ -51,7 +51,7 @@ from dashboard.web.sign_in import SignInGate
 from dashboard.web.signed_links import SignedLinks
 from dashboard.web.strict_headers import StrictHeaders
 from dashboard.web.upload_bound import UploadBound, UploadLimits
-from dashboard.wiring.channels import rule_names, rules_of_text
+from dashboard.wiring.channels import rules_of_text
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.http import allowed_hosts, connection_limits, run_http
 from dashboard.wiring.issuers import issuer_client
@@ -202,12 +202,11 @@ def _application(settings: Settings) -> Iterator[Application]:
     ):
         profiles = tuple(profile_of(network, settings) for network in networks)
         deadline = settings.pages.lookup_deadline
-        names = rule_names(settings)
         configuration = ShownConfiguration(utc_now)
+        usual = page_settings(settings)
         known = replace(
-            page_settings(settings),
-            read_rules=partial(rules_of_text, names),
-            rule_names=names,
+            usual,
+            read_rules=partial(rules_of_text, usual.rule_names),
             limit_tables=public_tables(),
             configuration=configuration.state,
             check_text=configuration.check,

@@ -33,8 +33,9 @@ from dashboard.store.alerts.rules import rules_in_force, save_rules
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.tracking.transactions import track
 from dashboard.web.signed_links import SignedLinks
-from dashboard.wiring.channels import open_notifier, rule_names, rules_of_text
+from dashboard.wiring.channels import open_notifier, rules_of_text
 from dashboard.wiring.networks import networks_of
+from dashboard.wiring.page_settings import rule_names
 from dashboard.wiring.recipients import configured_recipients
 from tests.builders import a_hash, a_record, an_address
 from tests.databases import new_sqlite_store

@@ -8,6 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from dashboard.application.context import ApplicationContext
+from dashboard.application.rules import AlertRules
+from dashboard.domain.alerts.rule_table import merged_with
+from dashboard.domain.people.access import Actor
+from dashboard.store.engine.engine import open_store
+from tests.builders import A_MOMENT
 from tests.installation import Installation, new_installation
 from tests.received_mail import mails_of
 
@@ -67,3 +73,17 @@ def test_storm_says_who_would_get_what_and_leaves_the_messages(
     assert (again.returncode, "name a new folder" in again.stderr) == (2, True)
     listed = json.loads(installation.run("alerts", "--json").stdout)
     assert listed["alerts"] == []
+
+
+def test_rule_of_a_time_zone_that_is_gone_keeps_no_message_back(tmp_path: Path) -> None:
+    planned = new_installation(tmp_path / "home")
+    assert planned.run("migrate").returncode == 0
+    table = {"kind": "rejected", "active": ["mon-sun 00:00-24:00"], "time_zone": "Europe/Gone"}
+    with open_store(f"sqlite:///{planned.home}/linewatch.sqlite") as store:
+        ask = AlertRules(ApplicationContext(store, (), lambda: A_MOMENT))
+        ask.change(merged_with([ask.given("gone", table)]), Actor("Ada", A_MOMENT))
+
+    played = planned.run("alerts", "rehearse", "--rejections", "2", "--json")
+
+    assert played.returncode == 0, played.stderr
+    assert json.loads(played.stdout)["messages"]

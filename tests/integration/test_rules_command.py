@@ -122,6 +122,29 @@ def test_rules_are_added_shown_and_removed(installation: Installation) -> None:
     assert [each["after"] for each in json.loads(gone.stdout)["changes"]] == [None, None]
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (["recipients=ops-hok"], "holds 'ops-hok': write a mail address, or a name in [channels]"),
+        (["networks=nowhere"], "networks holds 'nowhere'"),
+        (["active=mon-fri 08:00-18:00", "time_zone=Europe/Zurch"], "time_zone is 'Europe/Zurch'"),
+    ],
+    ids=lambda each: each[-1] if isinstance(each, list) else None,
+)
+def test_name_that_is_none_of_this_installation_is_refused(
+    installation: Installation, settings: list[str], said: str
+) -> None:
+    def added(*settings: str) -> tuple[int, str]:
+        given = (each for setting in settings for each in ("--set", setting))
+        done = installation.run("rules", "add", "mine", "--set", "kind=rejected", *given)
+        return done.returncode, done.stdout + done.stderr
+
+    status, answer = added(*settings)
+
+    assert (status, said in answer) == (2, True), answer
+    assert added("networks=devnet", "recipients=ops@example.org")[0] == 0
+
+
 def test_rule_is_tried_on_the_stored_past(installation: Installation, tmp_path: Path) -> None:
     file = tmp_path / "rules.toml"
     file.write_text(RULES, "utf-8")
