@@ -87,6 +87,9 @@ class ChosenSettings(ApplicationSubject):
                 raise InputError(f"somebody else changed the setting {others[0]} since: look again")
             after = {name: each for name, each in {**before, **wanted}.items() if each is not None}
             changed = [each for each in wanted if before.get(each) != after.get(each)]
+            known = {each.name for each in self._choosing().settings(before)}
+            for name in wanted.keys() - known - before.keys():  # a reset would pass for done
+                self._choosing().refuse_wrong(before, {**after, name: ""})
             self._choosing().refuse_wrong(before, after)
             if changed:
                 save_chosen(connection, {name: after.get(name) for name in changed}, by)

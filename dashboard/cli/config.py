@@ -129,7 +129,10 @@ def set_(
     """
     wanted = dict(map(read_choice, values)) | dict.fromkeys(unset)
     if password_file is not None:
-        wanted |= hidden({_PASSWORD: text_of(password_file).strip("\r\n")})
+        password = text_of(password_file).strip("\r\n")
+        if not password:
+            raise InputError(f"{password_file} is empty: write the password into it")
+        wanted |= hidden({_PASSWORD: password})
     if not wanted:
         raise InputError("nothing to choose: give NAME=VALUE, --password-file or --reset NAME")
     with open_installation() as here:

@@ -118,6 +118,7 @@ def test_command_chooses_and_shows_from_where_each_value_is(tmp_path: Path) -> N
         installation.run("config", "set", "--password-file", "-", given=f"{PASSWORD}\n")
         sent = installation.run("alerts", "test-send")
     refused = installation.run("config", "set", "mail.sender=you@example.org")
+    empty = installation.run("config", "set", "--password-file", "-", given="\n")
     shown = json.loads(installation.run("config", "show", "--json").stdout)["settings"]
     reset = installation.run(
         *("config", "set", "--reset", "mail.smtp_host", "--reset", "mail.username", "--json")
@@ -128,6 +129,7 @@ def test_command_chooses_and_shows_from_where_each_value_is(tmp_path: Path) -> N
     assert (sent.returncode, len(inbox.mails)) == (0, 1)
     assert "is set in the variable LINEWATCH_MAIL_SENDER, which wins" in refused.stderr
     assert refused.returncode == 2
+    assert (empty.returncode, "is empty: write the password into it" in empty.stderr) == (2, True)
     found = {each["setting"]: each for each in shown}
     assert (found["mail.smtp_port"]["value"], found["mail.smtp_port"]["source"]) == (
         *(port, "page Settings"),

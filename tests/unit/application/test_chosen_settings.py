@@ -112,6 +112,7 @@ def test_wrong_choice_changes_nothing(here: Application) -> None:
     wrong: tuple[tuple[dict[str, ChosenValue | None], str], ...] = (
         ({PRICE: "3150 USD", "mail.smtp_port": 0}, "smtp_port"),
         ({"mail.smtp_host": "a\nb"}, "line break"),
+        ({"mail.recipient": None}, r"did you mean mail\.recipients\?"),
         ({"x" * 9_000: "a\nb"}, f"the setting {'x' * 100}… holds"),
         ({"mail.recipients": [f"{'a' * 2_000}@example.org"]}, "longer than"),
         ({"mail.recipients": [f"a{each}@example.org" for each in range(201)]}, "at most 200"),
