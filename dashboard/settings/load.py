@@ -195,6 +195,12 @@ def own_file(variables: Mapping[str, str] | None = None) -> Path:
     return _home(environment) / "linewatch.toml"
 
 
+def places_in_full(environment: Mapping[str, str]) -> dict[str, str]:
+    """Return the variables that name a folder or a file, whole: a process may change its folder."""
+    places: dict[str, Callable[[Mapping[str, str]], Path]] = {_HOME: _home, _OWN_FILE: own_file}
+    return {name: str(of(environment)) for name, of in places.items() if environment.get(name)}
+
+
 def _own_layers(environment: Mapping[str, str]) -> list[Layer]:
     """Read the person's own file: one that is named must exist, the usual one need not."""
     path = own_file(environment)

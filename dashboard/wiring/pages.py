@@ -29,6 +29,7 @@ from dashboard.errors import RoleError
 from dashboard.logs import configure_logs, get_logger
 from dashboard.serve.server import within_descriptors
 from dashboard.settings import Settings, load_settings
+from dashboard.settings.load import places_in_full
 from dashboard.settings.presets import PROJECT, public_tables
 from dashboard.settings.schema import fill
 from dashboard.show.streamlit_runtime import (
@@ -84,6 +85,7 @@ async def run_pages(
 
     Streamlit reads its configuration from the working directory, so that becomes its folder.
     """
+    os.environ.update(places_in_full(os.environ))
     os.chdir(PROJECT)
     join_framework_logs()
     app = pages_app(pages_lifespan(starts_the_rest=False), MIDDLEWARE)

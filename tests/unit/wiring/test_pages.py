@@ -11,6 +11,8 @@ import pytest
 
 from dashboard.application.application import current
 from dashboard.errors import RoleError
+from dashboard.settings.load import places_in_full
+from dashboard.settings.presets import PROJECT
 from dashboard.wiring.pages import pages_lifespan
 from tests.databases import new_sqlite_store
 
@@ -29,6 +31,20 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def test_pages_start_again_in_the_process_in_which_they_ended() -> None:
     await live(2, starts_the_rest=False)
+
+
+async def test_pages_find_their_files_from_another_folder_too(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "own.toml").write_text("", encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    named = {"LINEWATCH_HOME": ".", "LINEWATCH_CONFIG": "own.toml"}
+
+    for name, value in places_in_full(named).items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.chdir(PROJECT)
+
+    await live(1, starts_the_rest=False)
 
 
 def live_as_a_worker_of_uvicorn() -> None:
