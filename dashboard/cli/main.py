@@ -164,6 +164,7 @@ def main() -> None:
     The status is 2 for a person's mistake, 1 for a failure such as a full disk. A role that is
     asked to stop while it still starts ends with 0.
     """
+    _open_closed_streams()
     if _ROLES.intersection(sys.argv[1:2]):
         for number in (signal.SIGINT, signal.SIGTERM):
             signal.signal(number, _end)  # until the event loop of the role takes them
@@ -177,6 +178,14 @@ def main() -> None:
         from dashboard.cli.output import fail  # noqa: PLC0415 - not for a help
 
         fail(error)
+
+
+def _open_closed_streams() -> None:
+    """Open streams that were closed, as by `<&-`: a socket would get the number of the first."""
+    for name, mode in (("stdin", "r"), ("stdout", "w"), ("stderr", "w")):
+        if getattr(sys, name) is None:
+            nowhere = open(os.devnull, mode, encoding="utf-8")  # noqa: PTH123, SIM115 - a device, for as long as the process lives
+            setattr(sys, name, nowhere)
 
 
 def _end(*_: object) -> NoReturn:

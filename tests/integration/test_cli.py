@@ -13,7 +13,7 @@ import pytest
 from tests.installation import Installation, command, new_installation
 from tests.integration.seeded_installation import tell_story
 from tests.processes import ProcessOptions, shared_launcher
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, eventually
 
 
 @pytest.fixture
@@ -112,6 +112,20 @@ def test_up_names_a_taken_port_and_starts_nothing(installation: Installation) ->
     assert f"port {installation.serve_port}" in refused.stderr
     assert "LINEWATCH_SERVE_PORT" in refused.stderr
     assert not installation.home.exists()
+
+
+def test_roles_come_up_though_standard_input_is_closed(
+    installation: Installation, tmp_path: Path
+) -> None:
+    closed = ["sh", "-c", 'exec "$@" <&-', "sh", *command("up", "--no-pages")]
+
+    with installation.start(closed, tmp_path / "log"):
+        eventually(
+            lambda: installation.run("ready", "devnet", "serve", "worker").returncode == 0,
+            what="the start of all roles",
+        )
+
+    assert "role died" not in (tmp_path / "log").read_text()
 
 
 def test_command_line_names_a_state_folder_that_cannot_be_made(tmp_path: Path) -> None:
