@@ -202,9 +202,13 @@ def places_in_full(environment: Mapping[str, str]) -> dict[str, str]:
 
 
 def _own_layers(environment: Mapping[str, str]) -> list[Layer]:
-    """Read the person's own file: one that is named must exist, the usual one need not."""
+    """Read the person's own file: one that is named must exist, the usual one need not.
+
+    A folder in its place, as Docker mounts one for a file that is not there, is a mistake.
+    """
     path = own_file(environment)
-    return [read_file(path)] if environment.get(_OWN_FILE) or path.is_file() else []
+    is_there = path.exists() or path.is_symlink()
+    return [read_file(path)] if environment.get(_OWN_FILE) or is_there else []
 
 
 def _variable_layers(

@@ -249,3 +249,18 @@ def test_mark_of_an_editor_is_no_part_of_a_file(tmp_path: Path) -> None:
     settings, mistakes = read(tmp_path, text).checked()
 
     assert (settings.mail.password.reveal(), mistakes) == ("canary", [])
+
+
+@pytest.mark.parametrize("is_folder", [True, False], ids=["folder", "link to nothing"])
+def test_file_that_is_none_does_not_pass_for_an_absent_one(
+    tmp_path: Path, *, is_folder: bool
+) -> None:
+    own = tmp_path / "linewatch.toml"
+    if is_folder:
+        own.mkdir()
+    else:
+        own.symlink_to(tmp_path / "gone.toml")
+
+    [mistake] = read_configuration({"LINEWATCH_HOME": str(tmp_path)}).mistakes()
+
+    assert str(mistake).startswith(f"the configuration file {own} cannot be read: ")
