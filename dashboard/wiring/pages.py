@@ -60,7 +60,12 @@ from dashboard.wiring.lookup import live_lookup
 from dashboard.wiring.networks import shown_networks
 from dashboard.wiring.page_settings import ShownConfiguration, page_settings, profile_of
 from dashboard.wiring.roles import refuse_taken_ports, roles_of
-from dashboard.wiring.store import migrate_store, open_reading_store, worker_is_alive
+from dashboard.wiring.store import (
+    migrate_store,
+    open_checked_store,
+    open_reading_store,
+    worker_is_alive,
+)
 
 _SECONDS_TO_STOP: Final = 2
 """How long the server waits for open requests when it is asked to end."""
@@ -85,6 +90,7 @@ async def run_pages(
 
     Streamlit reads its configuration from the working directory, so that becomes its folder.
     """
+    open_checked_store(settings).close()  # or uvicorn would bury in its log what is wrong with it
     os.environ.update(places_in_full(os.environ))
     os.chdir(PROJECT)
     join_framework_logs()

@@ -89,6 +89,16 @@ def test_command_line_tells_in_one_line_that_its_answer_cannot_be_written(
     assert "No space left on device" in refused.stderr
 
 
+@pytest.mark.parametrize("role", ["worker", "serve", "devnet", "pages"])
+def test_role_without_a_store_says_in_one_line_how_to_make_one(
+    installation: Installation, role: str
+) -> None:
+    refused = installation.run(role)
+
+    assert (refused.returncode, refused.stderr.count("\n")) == (1, 1), refused.stderr
+    assert "run `linewatch migrate` for a new one" in refused.stderr
+
+
 @pytest.mark.parametrize("role", ["up", "worker", "serve", "devnet", "pages"])
 def test_role_that_is_asked_to_stop_while_it_starts_ends_well(tmp_path: Path, role: str) -> None:
     settings = tmp_path / "linewatch.toml"
