@@ -26,7 +26,13 @@ from dashboard.settings.schema import (
     Settings,
     StoreSettings,
 )
-from dashboard.settings.values import host_of, is_loopback, is_wildcard, network_of
+from dashboard.settings.values import (
+    host_of,
+    is_address,
+    is_loopback,
+    is_wildcard,
+    network_of,
+)
 
 _HTTP_SCHEME: Final = ("https://", "http://")
 _WEBSOCKET_SCHEME: Final = ("wss://", "ws://")
@@ -63,8 +69,13 @@ def _check_hosts(settings: Settings) -> Iterator[Remark]:
     """Report an address in place of a host, which errors would quote with its login."""
     places = ((name, "host") for name in _ROLES)
     for section, name in (*places, ("mail", "smtp_host"), ("bounces", "imap_host")):
-        if set("/@ ") & set(getattr(getattr(settings, section), name)):
+        host: str = getattr(getattr(settings, section), name)
+        if set("/@ ") & set(host):
             message = "is more than a host: leave scheme, login and path out"
+            yield (section, name), message
+        elif ":" in host and not is_address(host):
+            port = name.replace("host", "port")
+            message = f"is {shorten(host)}: write the port as {section}.{port}, and no brackets"
             yield (section, name), message
 
 

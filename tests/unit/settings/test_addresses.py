@@ -92,6 +92,14 @@ MISTAKES = {
         "[store]\nurl = 'sqlite:///linewatch.db'\n",
         ("store.url", "names the file 'linewatch.db' without its folder", "four slashes"),
     ),
+    "a port within a host": (
+        "[mail]\nrecipients = ['a@example.org']\nsmtp_host = 'smtp.example.org:587'\n",
+        ("mail.smtp_host", "is 'smtp.example.org:587': write the port as mail.smtp_port"),
+    ),
+    "brackets around an address": (
+        KEY + "[serve]\nhost = '[::1]'\n",
+        ("serve.host", "write the port as serve.port, and no brackets"),
+    ),
     "an address without a host": (
         NETWORK + "node = { url = 'http://' }\n",
         ("networks.mine.node.url", "names no host"),
