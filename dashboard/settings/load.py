@@ -147,14 +147,17 @@ class Configuration(Struct, frozen=True):
         settings: Settings = inspector.read(self._with_fees(), Settings)
         is_whole = self.is_whole and not inspector.left_out
         together = check_together(settings) if is_whole else ()
-        remarks = [*self._unknown_presets(), *together]
-        wrong = [f"{each.setting}." for each in inspector.found]
+        unknown = list(self._unknown_presets())
+        lacking = {named(path[:-1]) for path, _ in unknown}  # what the preset would have said
+        found = [each for each in inspector.found if each.setting not in lacking]
+        remarks = [*unknown, *together]
+        wrong = [f"{each.setting}." for each in found]
         more = (
             inspector.mistake(path, message)
             for path, message in remarks
             if not any(_is_one_in_the_other(f"{named(path)}.", each) for each in wrong)
         )
-        found = (each for each in inspector.found if not _is_of_all(each))
+        found = [each for each in found if not _is_of_all(each)]
         of_people = [each for each in self.layers if not is_ours(each.source)]
         fixed = dict(fixed_by(of_people, settings.networks))
         return msgspec.structs.replace(settings, fixed=fixed), [*self.found, *found, *more]

@@ -163,11 +163,12 @@ def in_plain_words(message: str, kind: object = None, table: str = "an object") 
 
 
 def _choices_of(kind: object) -> tuple[str, ...]:
-    """Return the values of an enumeration, or of a list of them."""
+    """Return the values of an enumeration, or of a list or a table of them."""
     if get_origin(kind) is Literal:
         return get_args(kind)
-    kinds = (kind, *get_args(kind))
-    return next((tuple(each) for each in kinds if isinstance(each, EnumType)), ())
+    if isinstance(kind, EnumType):
+        return tuple(kind)
+    return next(filter(None, map(_choices_of, get_args(kind))), ())
 
 
 def _described(kind: object) -> str:

@@ -264,3 +264,10 @@ def test_file_that_is_none_does_not_pass_for_an_absent_one(
     [mistake] = read_configuration({"LINEWATCH_HOME": str(tmp_path)}).mistakes()
 
     assert str(mistake).startswith(f"the configuration file {own} cannot be read: ")
+
+
+def test_misspelt_preset_is_named_and_not_what_it_would_have_said(tmp_path: Path) -> None:
+    [mistake] = map(str, read(tmp_path, "[networks.x]\npreset = 'linea-mainet'\n").mistakes())
+
+    assert "networks.x.preset" in mistake
+    assert "is 'linea-mainet': choose one of ethereum-mainnet, linea-mainnet, " in mistake

@@ -54,6 +54,7 @@ A_MOMENT = "a moment with an offset, such as 2026-11-20T12:00:00Z"
         ("A", BARE, "expected text of the form ^[a-z]+$"),
         ("maybe", Word, "choose one of yes, no"),
         (["maybe"], list[Word], "choose one of yes, no"),
+        ({"a": "maybe"}, dict[str, Word], "choose one of yes, no"),
         ("c", Literal["a", "b"], "choose one of a, b"),
         ({"a": "c"}, dict[str, list[Word]], "expected a list, not text in [...]"),
         (0.5, Annotated[float, Meta(gt=1)], "expected a number > 1.0"),
