@@ -113,6 +113,11 @@ def ask_for_reload(home: Path) -> None:
                 f"no `linewatch up` runs with the state folder {home}: start it, or set "
                 "LINEWATCH_HOME to the state folder of the one that runs"
             ) from None
+        except OSError as error:  # of another user, or a path that is too long for a socket
+            raise RoleError(
+                f"the `linewatch up` of {home} cannot be asked ({error.strerror or error}): run "
+                "this as its user, or send it SIGHUP"
+            ) from None
         with line.makefile(encoding="utf-8") as answer:
             said = answer.readline()
     if said != "\n":

@@ -11,6 +11,7 @@ from threading import Thread
 import pytest
 
 from dashboard.errors import RoleError
+from dashboard.wiring.reloads import ask_for_reload
 from dashboard.wiring.roles import RunningRoles, open_listener, roles_of
 from tests.installation import free_ports, listens
 from tests.unit.settings.configuration_files import loaded
@@ -113,3 +114,10 @@ def test_role_is_ready_at_an_address_of_version_six(tmp_path: Path, ports: dict[
         thread.join()
 
     assert (is_ready, f"Host: [::1]:{settings.serve.port}\r\n".encode() in heard[0]) == (True, True)
+
+
+def test_reload_that_cannot_be_asked_for_says_what_helps(tmp_path: Path) -> None:
+    with pytest.raises(
+        RoleError, match=r"path too long\): run this as its user, or send it SIGHUP"
+    ):
+        ask_for_reload(tmp_path / ("long" * 30))
