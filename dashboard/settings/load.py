@@ -104,12 +104,12 @@ def read_configuration(
     layers = [read_file(DEFAULTS)]
     if environment.get(_HOME):
         layers.append(Layer(f"the variable {_HOME}", {"home": str(home)}))
-    unreadable: list[Mistake] = []
+    unreadable = list(_wrong_home(home))
     try:
         given_ones = _own_layers(environment) if own is None else [own()]
         layers += [*preset_layers(given_ones), *given_ones]
     except Unreadable as error:
-        unreadable = [error.mistake]
+        unreadable.append(error.mistake)
     given, unknown = _variable_layers(environment, layers)
     layers += given
     merged: Table = {"home": str(home)}
@@ -188,6 +188,15 @@ class Configuration(Struct, frozen=True):
 def _home(environment: Mapping[str, str]) -> Path:
     named = environment.get(_HOME)
     return path_of(named or platformdirs.user_state_dir("linewatch", appauthor=False)).absolute()
+
+
+def _wrong_home(home: Path) -> Iterator[Mistake]:
+    """Report a state folder whose name no address of a store can hold."""
+    if str(home).encode("utf-8", "replace").decode() != str(home):
+        yield Mistake(
+            f"the state folder {shorten(str(home))}",
+            f"has a name that is not UTF-8: set {_HOME} to another",
+        )
 
 
 def own_file(variables: Mapping[str, str] | None = None) -> Path:

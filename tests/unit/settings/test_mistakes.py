@@ -271,3 +271,10 @@ def test_misspelt_preset_is_named_and_not_what_it_would_have_said(tmp_path: Path
 
     assert "networks.x.preset" in mistake
     assert "is 'linea-mainet': choose one of ethereum-mainnet, linea-mainnet, " in mistake
+
+
+def test_state_folder_that_is_no_text_is_named() -> None:
+    [mistake] = map(str, read_configuration({"LINEWATCH_HOME": "/a\udcff"}).mistakes())
+
+    said = "has a name that is not UTF-8: set LINEWATCH_HOME to another"
+    assert mistake == rf"the state folder '/a\udcff' {said}"
