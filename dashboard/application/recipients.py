@@ -375,10 +375,18 @@ def _unreached(
             (f"escalation of {rule.name}", rule.escalate_to),
         )
         for place, recipients in parties if rule.is_enabled and not rule.is_over(now) else ():
-            reasons = [(each, directory.withheld(each)) for each in recipients]
+            reasons = [(each, _withheld(directory, each)) for each in recipients]
             if reasons and all(reason for _, reason in reasons):
                 found.append(UnreachedRule(place, tuple(reasons)))
     return tuple(found)
+
+
+def _withheld(directory: RecipientDirectory, recipient: Recipient) -> str:
+    """Say why a recipient gets nothing, also if its channel has left the settings."""
+    known, channel = directory.configured.channels, recipient.channel
+    if known is not None and channel not in {MAIL, *known}:
+        return f"no channel {channel} is configured"
+    return directory.withheld(recipient)
 
 
 def _note(

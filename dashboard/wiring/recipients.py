@@ -45,7 +45,13 @@ def configured_recipients(settings: Settings) -> ConfiguredRecipients:
     named = tuple(default_recipients(settings))
     is_open = RECIPIENTS not in settings.fixed
     return ConfiguredRecipients(
-        named, profiles, settings.mail.time_zone, zone_of, alertmanagers(settings), is_open
+        named,
+        profiles,
+        settings.mail.time_zone,
+        zone_of,
+        alertmanagers(settings),
+        is_open,
+        tuple(settings.channels),
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from pathlib import Path
 
 import pytest
@@ -143,6 +144,24 @@ def test_name_that_is_none_of_this_installation_is_refused(
 
     assert (status, said in answer) == (2, True), answer
     assert added("networks=devnet", "recipients=ops@example.org")[0] == 0
+
+
+def test_rule_of_a_channel_that_left_the_settings_reaches_nobody(
+    installation: Installation,
+) -> None:
+    file = installation.home / "linewatch.toml"
+    secret = f"whsec_{b64encode(bytes(32)).decode()}"
+    hook = f'kind = "webhook"\nurl = "https://hook.example/x"\nsecrets = ["{secret}"]\n'
+    file.write_text(f"[channels.ops-hook]\n{hook}", encoding="utf-8")
+    wanted = ("--set", "kind=rejected", "--set", "recipients=ops-hook")
+
+    added = installation.run("rules", "add", "night", *wanted)
+    file.unlink()
+    listed = installation.run("rules", "list")
+
+    assert (added.returncode, "reaches nobody" in added.stderr) == (0, False), added.stderr
+    said = "rule night reaches nobody (ops-hook: no channel ops-hook is configured)"
+    assert said in listed.stdout
 
 
 def test_rule_is_tried_on_the_stored_past(installation: Installation, tmp_path: Path) -> None:

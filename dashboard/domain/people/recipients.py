@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime, tzinfo
 from enum import StrEnum
 from functools import lru_cache
@@ -215,6 +215,7 @@ class ConfiguredRecipients(Struct, frozen=True):
     and for channels; every other mail address must be verified. `zone` belongs to [mail]. `zones`
     looks up a time zone by name. `alertmanagers` are the channels that group and repeat alerts on
     their own. `is_open`: people may choose the addresses in `named` on the page Settings.
+    `channels` are all besides mail; None: not known.
     """
 
     named: tuple[Recipient, ...] = ()
@@ -223,6 +224,7 @@ class ConfiguredRecipients(Struct, frozen=True):
     zones: Zones = utc_only
     alertmanagers: frozenset[str] = frozenset()
     is_open: bool = False
+    channels: Collection[str] | None = None
 
     def choosing(self, addresses: Sequence[str]) -> ConfiguredRecipients:
         """Return the recipients with the chosen mail addresses, if the settings allow a choice."""
