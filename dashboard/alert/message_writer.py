@@ -38,6 +38,7 @@ from dashboard.domain.alerts.notification import (
     Recipient,
 )
 from dashboard.domain.fees.busy_spells import BusyContext
+from dashboard.domain.markup import with_units
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import DeliveryDeferred, DeliveryWithheld, StoreError
@@ -73,9 +74,6 @@ _LATEST: Final = timedelta(minutes=10)
 """Suggested fees older than this say nothing about now."""
 
 _CODE: Final = re.compile(r"`([^`]+)`")
-_BEFORE_UNIT: Final = re.compile(
-    r"(?<=\d) (?=(?:gwei|kwei|wei|ETH|µETH|s|min|h|d|kB|MB|GB|UTC|lines)\b)"
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,7 +239,7 @@ def load_templates(
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"with_code": _with_code, "kept": _kept}
+    environment.filters |= {"with_code": _with_code, "kept": with_units}
     return MessageTemplates(
         change=_pair(environment, "change"),
         grouped=_pair(environment, "grouped"),
@@ -254,11 +252,6 @@ def load_templates(
 def _with_code(text: str) -> str:
     """Return a sentence as HTML, with the text between backticks as code."""
     return _CODE.sub(r'<span class="code">\1</span>', escape(text))
-
-
-def _kept(text: str) -> str:
-    """Keep each number and its unit on one line."""
-    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", text)
 
 
 def _pair(environment: Environment, name: str) -> TemplatePair:

@@ -9,6 +9,9 @@ from typing import Final
 
 _MARKDOWN: Final = re.compile(r"([!-/:-@\[-`{-~])")
 _JOINTS: Final = re.compile(r"(?<=[_@])(?=.)")
+_BEFORE_UNIT: Final = re.compile(
+    r"(?<=\d) (?=(?:[gk]?wei|m?s|min|h|d|days?|bytes|[kMG]B|lines|gas|µ?[A-Z]{3,5})\b)"
+)
 
 
 class Markup(str):
@@ -21,19 +24,27 @@ def element(tag: str, *children: str, **attributes: str | None) -> Markup:
     """Build one HTML element; attribute names lose a trailing ``_`` and turn ``_`` into ``-``.
 
     An attribute that is None is left out. Addresses (``href``, ``src``) and handlers are not
-    built from foreign text anywhere: links of pages are Streamlit's own.
+    built from foreign text anywhere: links of pages are Streamlit's own. Code stays as it is, to
+    be copied.
     """
     named = "".join(
         f' {name.rstrip("_").replace("_", "-")}="{escape(value)}"'
         for name, value in attributes.items()
         if value is not None
     )
+    if tag == "code":
+        children = tuple(c if isinstance(c, Markup) else Markup(escape(c)) for c in children)
     return Markup(f"<{tag}{named}>{join(*children)}</{tag}>")
 
 
 def join(*children: str) -> Markup:
-    """Concatenate pieces and escape the foreign ones."""
-    return Markup("".join(c if isinstance(c, Markup) else escape(c) for c in children))
+    """Concatenate pieces and escape the foreign ones, in which numbers keep their units."""
+    return Markup("".join(c if isinstance(c, Markup) else escape(with_units(c)) for c in children))
+
+
+def with_units(text: str) -> str:
+    """Keep each number and its unit on one line."""
+    return _BEFORE_UNIT.sub("\N{NO-BREAK SPACE}", text)
 
 
 def breakable(name: str) -> Markup:
@@ -43,7 +54,7 @@ def breakable(name: str) -> Markup:
 
 def plain_label(text: str, limit: int) -> str:
     """Escape text for the label of a widget, which Streamlit would read as Markdown."""
-    return _MARKDOWN.sub(r"\\\1", visible(text, limit))
+    return _MARKDOWN.sub(r"\\\1", with_units(visible(text, limit)))
 
 
 _UNSEEN: Final = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}

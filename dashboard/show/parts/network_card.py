@@ -81,7 +81,7 @@ def _deciding_fee(figures: NetworkFigures, usual: UsualNow, now: datetime) -> Ma
         note, why = "usual not known yet", "At least three days of data are needed."
     else:
         note, why = difference_in_words(difference), _usual_in_words(usual.fee)
-    return figure(name, _fee(value), note, why, is_stale=base_fee.is_stale(now))
+    return figure(name, fee_amount(value), note, why, is_stale=base_fee.is_stale(now))
 
 
 def _usual_in_words(usual: UsualFee) -> str:
@@ -94,14 +94,14 @@ def _usual_in_words(usual: UsualFee) -> str:
 def _threshold(figures: NetworkFigures, now: datetime) -> Markup:
     name, held = "Busy above", figures.busy_threshold
     if figures.priority is not None:
-        return figure(name, _fee(figures.priority.threshold), "90th percentile of 24 h")
+        return figure(name, fee_amount(figures.priority.threshold), "90th percentile of 24 h")
     if held is None:
         return figure(name, Markup("–"), "not seen yet")
     median, asked = figures.base_fee_percentile, f"Asked {age(held.asked_at, now)}"
-    usual = "" if median is None else unbroken(" ".join(fee(median.value)))
+    usual = "" if median is None else " ".join(fee(median.value))
     note = f"median {usual}" if usual else age(held.asked_at, now)
     why = f"{asked}, {moment(held.asked_at)}."
-    return figure(name, _fee(held.value), note, why, is_stale=held.is_stale(now))
+    return figure(name, fee_amount(held.value), note, why, is_stale=held.is_stale(now))
 
 
 def _levels(
@@ -127,7 +127,7 @@ def _level(name: str, level: FeeSuggestion, profile: NetworkProfile, *, is_stale
         "transfer takes 21,000 units."
     )
     note = f"transfer {', '.join(map(unbroken, amounts))}"
-    return figure(name, _fee(most), note, why, is_stale=is_stale)
+    return figure(name, fee_amount(most), note, why, is_stale=is_stale)
 
 
 def _congestion(polled: PolledValue[float] | None, now: datetime, note: str) -> Markup:
@@ -139,9 +139,10 @@ def _congestion(polled: PolledValue[float] | None, now: datetime, note: str) -> 
     return figure("Congestion", value, note, is_stale=polled.is_stale(now))
 
 
-def _fee(value: Wei) -> Markup:
+def fee_amount(value: Wei) -> Markup:
+    """Show a fee, with its unit on the same line."""
     number, unit = fee(value)
-    return join(number, " ", element("small", unit))
+    return join(number, _NO_BREAK, element("small", unit))
 
 
 def unbroken(text: str) -> str:

@@ -30,7 +30,7 @@ from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_mone
 from dashboard.show.parts.badges import network_badges, severity_sign
 from dashboard.show.parts.frame import choose_network
 from dashboard.show.parts.list_page import open_button
-from dashboard.show.parts.network_card import unbroken
+from dashboard.show.parts.network_card import fee_amount, unbroken
 from dashboard.show.parts.sparklines import sparkline
 from dashboard.show.parts.table import list_head, list_row
 
@@ -127,10 +127,8 @@ def fee_markup(row: NetworkRow, of: str = "") -> Markup:
     value = row.status.figures.judged_fee
     if value is None:
         return Markup("–")
-    number, unit = fee(value)
-    whole = element("span", number, " ", element("small", unit), class_="lw-whole")
     kind = element("small", of) if of else ""
-    return element("span", whole, kind, title=exact_fee(value))
+    return element("span", fee_amount(value), kind, title=exact_fee(value))
 
 
 def _against_usual(row: NetworkRow) -> Markup:
@@ -147,8 +145,7 @@ def _medium(row: NetworkRow) -> Markup:
     suggested = row.status.figures.suggested
     if suggested is None:
         return Markup("–")
-    number, unit = fee(suggested.value.medium.suggested_max_fee_per_gas)
-    return join(number, " ", element("small", unit))
+    return fee_amount(suggested.value.medium.suggested_max_fee_per_gas)
 
 
 def _rejections(row: NetworkRow) -> Markup:

@@ -96,10 +96,15 @@ def _components() -> BidiComponentManager:
 
 
 def words_of(page: AppTest) -> str:
-    """Return all the markup and code of a page that went well."""
+    """Return all the markup and code of a page that went well, each blank as an ordinary one."""
     assert not page.exception
     markup = [element.proto.body for element in page.get("html")]
-    return "\n".join([*markup, *(block.value for block in page.code)])
+    return with_blanks("\n".join([*markup, *(block.value for block in page.code)]))
+
+
+def with_blanks(markup: str) -> str:
+    """Return what is shown with an ordinary blank between each number and its unit."""
+    return markup.replace("\N{NO-BREAK SPACE}", " ")
 
 
 class UnreadableStore(Store):

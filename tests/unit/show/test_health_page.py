@@ -61,7 +61,7 @@ from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED
 from tests.builders import a_transition
 from tests.delivery_checks import claim_for_all
 from tests.routes import expand_alone
-from tests.unit.show.page_runs import visit, words_of
+from tests.unit.show.page_runs import visit, with_blanks, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
@@ -255,7 +255,7 @@ def test_outage_that_the_fallback_reported_says_so() -> None:
     counts = NotificationCounts(3, NOW - 9 * MINUTE, 0, None, 0)
     mail = NotificationHealth(MailState(counts, trouble=trouble, outage=outage))
 
-    words = str(mail_part(mail, NOW))
+    words = with_blanks(mail_part(mail, NOW))
 
     assert "No mail has been accepted since 11:51:00 UTC. The next attempt is now." in words
     assert "The fallback was used at 11:56:00 UTC." in words
@@ -354,7 +354,8 @@ def test_recipients_that_get_nothing_and_the_heartbeat_are_said(store: Store) ->
 
 def test_worker_card_says_when_the_heartbeat_was_taken() -> None:
     def said(heartbeat: LastHeartbeat | None) -> str:
-        return str(worker_part(replace(A_WORKER, heartbeat=heartbeat), "0.1.0", NOW))
+        worker = replace(A_WORKER, heartbeat=heartbeat)
+        return with_blanks(worker_part(worker, "0.1.0", NOW))
 
     taken = said(LastHeartbeat(NOW - 3 * MINUTE, "withheld: x"))
     assert "The heartbeat was accepted 3 min ago." in taken

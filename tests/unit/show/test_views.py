@@ -45,7 +45,7 @@ def test_overview_says_first_which_network_needs_a_look(store: Store) -> None:
 
     words = words_of(page)
     assert "Linea: gas API down 5 min · Devnet busy" in words
-    assert "stale, 6\N{NO-BREAK SPACE}min\N{NO-BREAK SPACE}ago" in words
+    assert "stale, 6 min ago" in words
     assert "Simulated data." in words
 
 
@@ -135,7 +135,7 @@ def test_transaction_that_was_rejected_again_takes_one_line(empty_store: Store) 
 
     links = [link.proto.query_string for link in page.get("page_link")]
     assert len([each for each in links if each.startswith("tx=")]) == 1
-    assert "3\N{NO-BREAK SPACE}times" in words_of(page)
+    assert "3 times" in words_of(page)
 
 
 def test_price_of_a_transfer_is_shown_in_the_coin_and_in_money(store: Store) -> None:
@@ -144,7 +144,7 @@ def test_price_of_a_transfer_is_shown_in_the_coin_and_in_money(store: Store) -> 
 
     words = words_of(open_page(Application(store, (profile,), None, lambda: NOW)))
 
-    assert re.search(r"transfer \d+\xa0µDEV, \d\.\d\d\xa0USD", words)
+    assert re.search(r"transfer \d+ µDEV, \d\.\d\d USD", words)
 
 
 def test_network_of_which_a_source_fails_says_so_first_and_on_the_wall(store: Store) -> None:
@@ -223,7 +223,7 @@ def test_wall_shows_every_network_and_only_how_to_leave(store: Store) -> None:
     words = words_of(page)
     assert [words.count(f"<h2>{each.name}</h2>") for each in queries.networks] == [1, 1, 1]
     assert words.index("<h2>Linea</h2>") < words.index("<h2>Devnet</h2>")
-    assert "stale, 6\N{NO-BREAK SPACE}min\N{NO-BREAK SPACE}ago" in words
+    assert "stale, 6 min ago" in words
     assert re.search(r'<h1 class="lw-wall-bad">3 need attention</h1>.*Monitoring stopped', words)
     assert "not asked" not in words
     assert [each.label for each in page.button] == ["Leave"]

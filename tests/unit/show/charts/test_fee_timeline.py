@@ -3,17 +3,29 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import numpy as np
 import pytest
 
-from dashboard.application.fee_timeline import FeeMarks, busy_in_words, longest_usual_pause
+from dashboard.application.fee_timeline import (
+    FeeMarks,
+    FeeTimeline,
+    busy_in_words,
+    longest_usual_pause,
+)
 from dashboard.application.time_ranges import TIME_RANGES
 from dashboard.domain.fees.busy_spells import BusyTime
 from dashboard.domain.health.coverage import WatchedTime
 from dashboard.show.parts.fee_summary import timeline_in_words
 from tests.builders import A_MOMENT, seconds
 from tests.unit.show.fee_timelines import STEP, a_step, a_timeline, busy, in_columns
+from tests.unit.show.page_runs import with_blanks
+
+
+def words_of_timeline(timeline: FeeTimeline, name: str, step: timedelta, **how: Any) -> str:  # noqa: ANN401 - marks, or whether it is a table
+    """Say what the chart or its table shows."""
+    return with_blanks(timeline_in_words(timeline, name, step, **how))
 
 
 def test_busy_part_of_a_step_is_its_time_in_spells_over_its_time_watched() -> None:
@@ -98,7 +110,7 @@ def test_words_never_say_that_there_are_no_gaps_beside_one() -> None:
     hour = timedelta(hours=1)
     silent = a_step(0, 1, 2, lasts=hour, longest_gap=seconds(30))
 
-    words = timeline_in_words(
+    words = words_of_timeline(
         a_timeline(steps=[silent, a_step(1, 1, 2, lasts=hour)], busy=BusyTime()),
         "Fee",
         TIME_RANGES[5].step,
@@ -113,7 +125,7 @@ def test_gaps_are_those_of_health_and_other_silences_are_pauses() -> None:
     watched = WatchedTime.of(A_MOMENT - STEP, A_MOMENT + 9 * STEP, missed)
     timeline = a_timeline(1, 2, None, None, 1, 2, None, None, 1, busy=BusyTime((), watched))
 
-    words = timeline_in_words(timeline, "Fee", TIME_RANGES[0].step)
+    words = words_of_timeline(timeline, "Fee", TIME_RANGES[0].step)
 
     assert "Not watched before 20 Nov 2026 12:00 UTC." in words
     assert "1 gap (hatched): 25 s from 20 Nov 12:00 UTC." in words
@@ -126,7 +138,7 @@ def test_words_of_a_table_do_not_say_how_a_chart_is_drawn() -> None:
     watched = WatchedTime.of(A_MOMENT, A_MOMENT + 9 * STEP, missed)
     timeline = a_timeline(1, 2, None, None, 1, 2, None, None, 1, busy=BusyTime((), watched))
 
-    words = timeline_in_words(timeline, "Fee", TIME_RANGES[0].step, is_table=True)
+    words = words_of_timeline(timeline, "Fee", TIME_RANGES[0].step, is_table=True)
 
     assert "1 gap: 25 s from 20 Nov 12:00 UTC." in words
     assert "1 pause (watched, but no fee came): 30 s from" in words
@@ -138,7 +150,7 @@ def test_fees_of_a_gap_that_were_filled_in_leave_the_gap() -> None:
     missed = [(A_MOMENT + STEP, A_MOMENT + 2 * STEP), (A_MOMENT + 3 * STEP, A_MOMENT + 5 * STEP)]
     watched = WatchedTime.of(A_MOMENT, A_MOMENT + 6 * STEP, missed)
 
-    words = timeline_in_words(
+    words = words_of_timeline(
         a_timeline(1, 2, 3, 4, 5, 6, busy=BusyTime((), watched)), "Fee", TIME_RANGES[0].step
     )
 
@@ -149,7 +161,7 @@ def test_fees_of_a_gap_that_were_filled_in_leave_the_gap() -> None:
 def test_time_since_the_first_look_without_a_gap_is_said_to_have_none() -> None:
     watched = WatchedTime.of(A_MOMENT, A_MOMENT + 3 * STEP, [(A_MOMENT, A_MOMENT + STEP)])
 
-    words = timeline_in_words(
+    words = words_of_timeline(
         a_timeline(1, 2, 3, busy=BusyTime((), watched)), "Fee", TIME_RANGES[0].step
     )
 
@@ -182,9 +194,9 @@ def test_words_below_a_chart_name_the_marks_that_it_has() -> None:
     timeline, step, happened = a_timeline(1, 2), TIME_RANGES[0].step, [(A_MOMENT, 1)]
     ticks, triangles = "Ticks at the bottom are rejections.", "Triangles at the top are incidents."
 
-    words = timeline_in_words(timeline, "Fee", step, marks=FeeMarks(happened))
-    both = timeline_in_words(timeline, "Fee", step, marks=FeeMarks(happened, happened))
-    table = timeline_in_words(
+    words = words_of_timeline(timeline, "Fee", step, marks=FeeMarks(happened))
+    both = words_of_timeline(timeline, "Fee", step, marks=FeeMarks(happened, happened))
+    table = words_of_timeline(
         timeline, "Fee", step, marks=FeeMarks(happened, happened), is_table=True
     )
 

@@ -162,7 +162,7 @@ async def test_page_says_what_the_mail_said_in_the_zone_of_the_recipient(store: 
 
     shown = await ask("GET", link(queries, LinkPurpose.ACKNOWLEDGE))
 
-    assert "12:00:00 UTC (13:00:00 in Europe/Zurich)" in shown.text
+    assert "12:00:00\xa0UTC (13:00:00 in Europe/Zurich)" in shown.text
     assert "Payout 7781 &lt;b&gt;\\u001b (0x00000000…000001)" in shown.text
     assert "prover module ADD" in shown.text
 
