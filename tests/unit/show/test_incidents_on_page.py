@@ -53,7 +53,7 @@ def test_what_needs_somebody_most_comes_first(queries: Application) -> None:
     titles = [
         "Low disk space",
         "Devnet: 38 rejected, HUB over limit (sequencer)",
-        "Linea: upstream down",
+        "Linea: source down",
         "Devnet busy",
     ]
     places = [words.index(each) for each in titles]

@@ -68,7 +68,7 @@ def test_rule_counts_all_its_open_incidents(queries: Application) -> None:
 
 def test_default_rules_are_sentences_and_one_is_turned_off_and_on(queries: Application) -> None:
     page = named(visit("alerts", queries, section="Rules"))
-    assert "When an upstream does not answer: notify the default recipients" in words_of(page)
+    assert "When a source does not answer: notify the default recipients" in words_of(page)
     assert "Would not have fired in the last 7 days." in words_of(page)
     assert "have no preview" in words_of(page)
 

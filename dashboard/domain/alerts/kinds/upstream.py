@@ -105,8 +105,8 @@ def _describe_past(change: DescribedChange, _: Grounds) -> str:
 
 
 UPSTREAM_SILENT: Final = Kind(
-    title="{where}upstream down",
-    when="an upstream does not answer",
+    title="{where}source down",
+    when="a source does not answer",
     subjects={
         kind: Judged(State.ANSWERING, State.SILENT, f"{{network}}: {name} answers again")
         for kind, (name, _) in _SOURCES.items()
