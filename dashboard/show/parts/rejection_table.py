@@ -207,7 +207,10 @@ def _lines(reason: Reason) -> Markup | str:
 
 def coverage(profiles: Sequence[NetworkProfile]) -> str:
     """Say which rejections can be seen at all."""
-    if profiles and all(profile.sees_all_reports for profile in profiles if profile.has_exclusion):
+    asked = [profile for profile in profiles if profile.has_exclusion]
+    if not asked:
+        return "No exclusion endpoint is configured."
+    if all(profile.sees_all_reports for profile in asked):
         return "Source: reporting nodes."
     return "Sources: tracked transactions and reporting nodes."
 

@@ -157,11 +157,11 @@ def _head(needed: Sequence[Attention], now: datetime) -> Markup:
 
 
 def _line(rows: Sequence[NetworkRow], whys: Mapping[NetworkId, Attention], class_: str) -> Markup:
-    tiles = (_tile(each, whys.get(each.status.profile.network_id)) for each in rows)
+    tiles = (tile(each, whys.get(each.status.profile.network_id)) for each in rows)
     return element("div", *tiles, class_=class_)
 
 
-def _tile(row: NetworkRow, why: Attention | None) -> Markup:
+def tile(row: NetworkRow, why: Attention | None) -> Markup:
     """Build a tile; `why` is the worst that needs attention there. Fresh data needs no age."""
     status, difference = row.status, above_usual(row.status.figures, row.usual)
     kind = "failing" if status.figures.failures else status.activity.name.lower()
@@ -171,7 +171,7 @@ def _tile(row: NetworkRow, why: Attention | None) -> Markup:
     reason = Markup()
     if why is not None:
         said = visible(why.title, _LONGEST_HEADLINE).removeprefix(f"{name}: ")
-        said = capitalized(said.removeprefix(f"{name} is "))
+        said = capitalized(said.removeprefix(f"{name} is ").removeprefix(f"{name} "))
         if said.lower() != kind:  # the badge says that already
             reason = element("p", severity_sign(why.severity), " ", said, class_="lw-wall-why")
     foot = (rejected_words(row), age_markup(row) if row.is_stale else "")

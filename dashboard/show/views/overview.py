@@ -249,7 +249,7 @@ def _rejections(queries: Application, chosen: Sequence[NetworkProfile], now: dat
     newest = queries.overview.newest(NEWEST, chosen[0].network_id if len(chosen) == 1 else None)
     if not newest and queries.line_limits.have_ended(chosen):
         empty("No rejection is on record", "None is expected: line limits have ended.")
-    elif not newest:
+    elif not newest and any(each.has_exclusion for each in chosen):
         empty(
             "No rejection seen yet",
             "Track a transaction on the page Tracked; its rejection appears here.",

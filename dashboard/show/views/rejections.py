@@ -262,16 +262,15 @@ def _nothing_yet(queries: Application, profiles: Sequence[NetworkProfile]) -> No
             "This is expected. Choose a longer time to see earlier rejections.",
         )
         return
-    empty(
-        "No rejection seen in this time",
-        f"{coverage(queries.networks)} Choose a longer time, or track a transaction on the page "
-        "Tracked.",
-    )
+    more = " Choose a longer time, or track a transaction on the page Tracked."
+    is_asked = any(each.has_exclusion for each in profiles)
+    empty("No rejection seen in this time", f"{coverage(profiles)}{more if is_asked else ''}")
 
 
 def _list(queries: Application, chosen: _Chosen, summary: RejectionSummary) -> None:
     with st.container(horizontal=True, vertical_alignment="center", key="head-list"):
-        section(counted(summary.total, "rejection"), coverage(queries.networks))
+        profiles = chosen_networks(queries.networks)
+        section(counted(summary.total, "rejection"), coverage(profiles))
         _download(queries, chosen, summary)
     if not summary.total:
         empty(

@@ -14,6 +14,7 @@ from streamlit.testing.v1 import AppTest
 from dashboard.application.application import Application
 from dashboard.application.attention import Attention, Remedy
 from dashboard.application.network_status import NetworkProfile
+from dashboard.application.overview import UsualNow
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import Failure, FailureKind, Operation
@@ -21,7 +22,8 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.exclusion import WIRE_STAGES
 from dashboard.domain.tracking.remarks import NO_REMARKS
 from dashboard.domain.tracking.transaction_cost import CoinPrice
-from dashboard.show.parts.wall import critical, split
+from dashboard.show.parts.network_rows import NetworkRow
+from dashboard.show.parts.wall import critical, split, tile
 from dashboard.store.engine.engine import Store
 from dashboard.store.engine.leases import WORKER_LEASE, acquire
 from dashboard.store.fees.save import save_gas
@@ -227,6 +229,37 @@ def test_wall_shows_every_network_and_only_how_to_leave(store: Store) -> None:
     assert re.search(r'<h1 class="lw-wall-bad">3 need attention</h1>.*Monitoring stopped', words)
     assert "not asked" not in words
     assert [each.label for each in page.button] == ["Leave"]
+
+
+def test_tile_of_the_wall_names_its_network_once(store: Store) -> None:
+    row = NetworkRow(
+        Application(store, (SIMULATED,), None, lambda: NOW).network_statuses()[0], UsualNow(), NOW
+    )
+    busy = Attention("Devnet busy:", "", Remedy.INCIDENT, SIMULATED)
+    unwatched = Attention("Devnet not watched:", "", Remedy.INCIDENT, SIMULATED)
+
+    assert "Devnet busy" not in tile(row, busy)
+    assert "</span> Not watched</p>" in tile(row, unwatched)
+
+
+def test_network_without_an_exclusion_endpoint_does_not_claim_a_source(empty_store: Store) -> None:
+    profile = replace(SIMULATED, has_exclusion=False)
+    queries = Application(empty_store, (profile,), None, lambda: NOW)
+
+    for page in ("overview", "rejections"):
+        words = words_of(visit(page, queries))
+
+        assert "No exclusion endpoint is configured." in words
+        assert "Source: reporting nodes." not in words
+        assert "rack a transaction" not in words
+
+
+def test_pages_name_the_sources_of_the_chosen_network_alone(store: Store) -> None:
+    queries = Application(store, (SIMULATED, SILENT), None, lambda: NOW)
+
+    for page in ("overview", "rejections"):
+        assert "Source: reporting nodes." in words_of(visit(page, queries, network="Devnet"))
+        assert "Sources: tracked transactions" in words_of(visit(page, queries))
 
 
 def test_wall_knows_each_critical_incident_and_trouble_by_an_id_that_stays() -> None:
