@@ -118,7 +118,9 @@ class ChangesSince(Struct, frozen=True):
         return bool(self.incidents or self.rejections or self.states)
 
     def in_words(self) -> str:
-        named = f" ({', '.join(self.networks)})"
+        left = len(self.networks) - _MOST_NAMED
+        more = f" and {left} more" if left > 0 else ""
+        named = f" ({', '.join(self.networks[:_MOST_NAMED])}{more})"
         words = [
             counted(many, one, several)
             for many, one, several in (
@@ -227,7 +229,7 @@ class Overview(ApplicationSubject):
         networks = dict.fromkeys(
             self._context.network_name(each.transition.subject.network_id) for each in changed
         )
-        return ChangesSince(incidents, arrived, len(changed), tuple(networks)[:_MOST_NAMED])
+        return ChangesSince(incidents, arrived, len(changed), tuple(networks))
 
 
 def network_summary(statuses: Sequence[NetworkStatus], now: datetime) -> str:

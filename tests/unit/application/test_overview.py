@@ -19,6 +19,7 @@ from dashboard.application.incidents import MOST_UNATTENDED
 from dashboard.application.network_status import NetworkProfile, NetworkStatus
 from dashboard.application.overview import (
     LINE_STEPS,
+    ChangesSince,
     UsualNow,
     needed_attention,
     severities,
@@ -354,6 +355,17 @@ def test_changes_since_a_moment_are_counted(store: Store, queries: Application) 
         "1 new incident, 2 new rejections, 1 change of state (Devnet)",
         "2 new rejections, 1 change of state (Devnet)",
         "1 new rejection",
+    ]
+
+
+def test_networks_that_changed_are_counted_where_not_all_are_named() -> None:
+    names = tuple("ABCDEFG")
+
+    said = [ChangesSince(0, 0, 7, names[:many]).in_words() for many in (5, 7)]
+
+    assert said == [
+        "7 changes of state (A, B, C, D, E)",
+        "7 changes of state (A, B, C, D, E and 2 more)",
     ]
 
 
