@@ -39,6 +39,7 @@ from dashboard.show.parts.frame import (
     heading,
     in_line,
     live,
+    quiet,
     section,
 )
 from dashboard.show.parts.notices import empty, limits_notes, no_network, notice, store_errors_shown
@@ -287,6 +288,8 @@ def _groups(queries: Application, by: GroupedBy) -> None:
     """Show groups in the order of their names, so many at once."""
     after = str(st.session_state.get(_GROUPS_AFTER, {}).get(by, ""))
     found = queries.tracked.groups(by, after, GROUPS + 1)
+    if filter_is_on() or chosen_network_id(queries.networks) is not None:
+        quiet("These are counts of all networks, without the filters.")
     if not found:
         empty(f"No {by.lower()} yet", "Choose transactions in the list and edit them.")
     group_rows(found[:GROUPS], partial(show_group, by), by.name)

@@ -361,6 +361,16 @@ def test_filter_is_saved_for_everybody_applied_and_removed(queries: Application)
     assert queries.tracked.saved_filters() == ()
 
 
+def test_groups_say_that_they_count_more_than_the_filters_and_the_network(
+    queries: Application,
+) -> None:
+    said = "These are counts of all networks, without the filters."
+
+    assert said not in words_of(visit("tracked", queries, group="Case id"))
+    assert said in words_of(visit("tracked", queries, group="Case id", network="Devnet"))
+    assert said in words_of(visit("tracked", queries, group="Case id", record="Rejected"))
+
+
 def test_groups_lead_to_their_transactions(queries: Application) -> None:
     queries.tracked.change([tx_hash(9)], BulkChange(case_id="<b>9</b>"), ADA)
     page = visit("tracked", queries, group="Case id")
