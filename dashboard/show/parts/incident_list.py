@@ -114,7 +114,7 @@ def _facts(story: IncidentStory, now: datetime) -> Iterator[str]:
     if story.withheld:
         yield "some changes withheld"
     if story.unknown is not None:
-        yield f"not known: {story.unknown}"
+        yield f"no data: {story.unknown}"
     if words := upcoming_words(story, now):
         yield words
 

@@ -299,5 +299,5 @@ def tracking_result_notice(results: Sequence[TrackResult]) -> None:
         notice("calm", "Nothing new:", f"{each} tracked already.{also}")
         return
     already = f" {known:,} tracked already." if known else ""
-    rejection = "Rejections appear here, and a mail is sent."
+    rejection = "Rejections appear here; the rules say who is notified."
     notice("calm", f"{new:,} newly tracked.", f"{rejection}{already}{also}")

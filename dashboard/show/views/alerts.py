@@ -244,7 +244,7 @@ def _tiles(counts: NotificationCounts, now: datetime) -> None:
     oldest, last = counts.oldest_pending, counts.last_sent
     pending = "" if oldest is None else join("oldest ", time_ago(oldest, now))
     sent = "in 30 days" if last is None else join("in 30 days, last ", time_ago(last, now))
-    held = "since a restore: decide with `linewatch release`"
+    held = join("since a restore: decide with ", element("code", "linewatch release"))
     tiles = (
         _Tile("Pending", counts.pending, pending, is_wrong=is_mail_late(counts, now)),
         _Tile("Sent", counts.sent, sent),

@@ -334,7 +334,7 @@ def _watch(queries: Application, text: str, label: str, network_ids: Sequence[Ne
         sender = Address.parse(text.strip())
         (is_new,) = queries.senders.watch([sender], network_ids, label, known_actor(queries))
         outcome = "is watched now" if is_new else "was watched already"
-        what_follows = "Each rejection that nodes report is tracked, and a mail is sent."
+        what_follows = "Each rejection that nodes report is tracked; the rules say who is notified."
         notice("calm", f"{sender} {outcome}.", what_follows)
 
 

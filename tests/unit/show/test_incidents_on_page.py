@@ -12,11 +12,13 @@ from msgspec.structs import replace
 
 from dashboard.application.application import Application
 from dashboard.application.incident_words import reach_words, timeline_of, upcoming_words
+from dashboard.domain.alerts.condition import SubjectKind
 from dashboard.domain.alerts.incident import IncidentEvent, IncidentEventKind
+from dashboard.domain.alerts.inhibition import SourceOutage
 from dashboard.domain.alerts.notification import NotificationKind, NotificationState
 from dashboard.domain.health.observation import AnswerCounts, Operation
 from dashboard.domain.health.retention import StoreSize
-from dashboard.show.parts.incident_list import open_headline
+from dashboard.show.parts.incident_list import incident_markup, open_headline
 from dashboard.show.parts.incident_story import change_bars
 from dashboard.store.alerts.incident_list import (
     FinishedFilter,
@@ -76,6 +78,9 @@ def test_row_says_who_knows_and_what_comes_next(queries: Application) -> None:
         == "1 incident open, unassigned for 25 min"
     )
     assert open_headline(OpenCounts(2), NOW) == "2 incidents open, all acknowledged"
+    down = SourceOutage(SubjectKind.GAS_API, SIMULATED.network_id, NOW)
+    row = incident_markup(queries, replace(storm, unknown=down))
+    assert "<span>no data: the fee source has been down since 2026-11-20 12:00:00" in row
 
 
 KNOWN = {"name_of_who_acts": "Ada", "attention-all": True}

@@ -61,7 +61,7 @@ def test_pasted_hashes_are_tracked_with_a_report_of_each_line(queries: Applicati
     give(page, f"{tx_hash(50)}\n{tx_hash(2)}\n0x12\n{tx_hash(50)}")
 
     words = words_of(page)
-    assert "1 newly tracked." in words
+    assert "newly tracked.</strong> Rejections appear here; the rules say who is notified" in words
     assert "1 tracked already." in words
     assert "has 2 hexadecimal digits" in words
     assert "is on an earlier line too" in words
