@@ -106,7 +106,9 @@ class LinkActions(ApplicationSubject):
         )
 
     def _acknowledged(self, incident: Incident) -> str:
-        """Say who acknowledged an incident, and when; empty if nobody did."""
+        """Say that an incident is over, or who acknowledged it, and when; empty if nobody did."""
+        if incident.resolved_at is not None:
+            return f"It was resolved on {moment(incident.resolved_at)}."
         story = self._incidents.story(incident.incident_id) if incident.owner else None
         if story is None:
             return ""

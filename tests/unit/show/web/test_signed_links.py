@@ -149,6 +149,19 @@ async def test_incident_is_acknowledged_once_under_the_name_that_is_given(
     assert (entry.actor, entry.action, entry.details["note"]) == ("Ada", "acknowledge", "on it")
 
 
+async def test_incident_that_is_over_is_not_offered_to_be_acknowledged(
+    queries: Application,
+) -> None:
+    paths = [link(queries, each) for each in (LinkPurpose.ACKNOWLEDGE, LinkPurpose.SILENCE)]
+    [story] = queries.incidents.open()
+    queries.incidents.resolve(story.incident.incident_id, Actor("Ada", A_MOMENT + HOUR))
+
+    shown, silence = [(await ask("GET", path)).text for path in paths]
+
+    assert "It was resolved on 2026-11-20 13:00:00\xa0UTC." in shown
+    assert ("<form" in shown, "<form" in silence) == (False, True)
+
+
 async def test_page_says_what_the_mail_said_in_the_zone_of_the_recipient(store: Store) -> None:
     profile = RecipientProfile(zone="Europe/Zurich")
     known = ConfiguredRecipients((OPS,), {mailbox_of(OPS): profile}, zones=ZoneInfo)
