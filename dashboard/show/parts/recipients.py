@@ -126,35 +126,43 @@ def _badge_of(each: ListedRecipient) -> tuple[str, str, str]:
 
 
 def _hours_form(queries: Application, listed: Sequence[ListedRecipient]) -> None:
+    """Change what holds for one of them, which the fields begin with."""
+    by_name = {f"{each.recipient.channel} {each.recipient.address}": each for each in listed}
+    name = st.selectbox(
+        "Recipient",
+        list(by_name),
+        format_func=lambda name: visible(by_name[name].recipient.address, _LONGEST),
+        key="recipient_chosen",
+    )
+    each = by_name[name]
     with st.form("recipient-hours", border=False):
-        chosen = st.selectbox(
-            "Recipient",
-            range(len(listed)),
-            format_func=lambda at: visible(listed[at].recipient.address, _LONGEST),
-        )
-        wanted = _profile_fields()
+        wanted = _profile_fields(each.profile, f"{name} {each.profile}")
         is_saved = st.form_submit_button("Save hours")
-    if is_saved and chosen is not None:
-        recipient = listed[chosen].recipient
+    if is_saved:
         act(
             queries,
-            lambda by: queries.recipients.change(recipient, wanted(), by),
-            Done(f"The hours of {recipient.address} are saved"),
+            lambda by: queries.recipients.change(each.recipient, wanted(), by),
+            Done(f"The hours of {each.recipient.address} are saved"),
         )
 
 
-def _profile_fields() -> Callable[[], RecipientProfile]:
-    """Ask for a recipient's preferences; return a reader, which raises InputError for mistakes."""
+def _profile_fields(held: RecipientProfile, key: str) -> Callable[[], RecipientProfile]:
+    """Ask for a recipient's preferences; return a reader, which raises InputError for mistakes.
+
+    With another `key` they begin with what is `held`.
+    """
     zone = st.text_input(
         "Time zone",
-        key="recipient_zone",
+        held.zone,
+        key=f"recipient_zone {key}",
         max_chars=64,
         placeholder="as in [mail], e.g. Europe/Zurich",
         help="For times in messages and for the hours; empty: as in [mail].",
     )
     hours = st.text_area(
         "Hours, one span per line",
-        key="recipient_hours",
+        "\n".join(map(str, held.active)),
+        key=f"recipient_hours {key}",
         max_chars=_LONGEST_HOURS,
         placeholder="at any hour, e.g. mon-fri 08:00-18:00",
         help="At other hours messages are held and come as one summary, except "
@@ -162,7 +170,8 @@ def _profile_fields() -> Callable[[], RecipientProfile]:
     )
     digest = st.text_input(
         "Digest",
-        key="recipient_digest",
+        "" if held.digest is None else str(held.digest),
+        key=f"recipient_digest {key}",
         max_chars=40,
         placeholder="none, e.g. daily 08:00 or weekly mon 08:00",
         help="A summary by mail, “daily 08:00” or “weekly mon 08:00”. Empty: none.",

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
+from msgspec.structs import replace
 from streamlit.testing.v1 import AppTest
 
 from dashboard.application.application import Application
@@ -61,6 +64,11 @@ def named(page: AppTest) -> AppTest:
     """Say who acts."""
     page.text_input(key="who_acts-0").set_value("Ada")
     return page
+
+
+def field(of_kind: Iterable[Any], label: str) -> Any:  # noqa: ANN401 - each has its own methods
+    """Return the field or button whose label begins so."""
+    return next(each for each in of_kind if each.label.startswith(label))
 
 
 def status(queries: Application) -> RecipientStatus:
@@ -131,17 +139,29 @@ def test_suspect_address_is_said_here_and_on_health_and_taken_for_good_again(
 def test_hours_of_a_recipient_are_changed_on_record(queries: Application) -> None:
     page = named(visit("alerts", queries, section="Recipients"))
 
-    page.text_input(key="recipient_zone").set_value("Europe/Zurich")
-    page.text_area(key="recipient_hours").set_value("mon-fri 08:00-18:00\n\nsat 10:00-12:00")
-    page.text_input(key="recipient_digest").set_value("Daily 07:30")
-    [save] = [each for each in page.button if each.label == "Save hours"]
-    words = words_of(save.click().run())
+    field(page.text_input, "Time zone").set_value("Europe/Zurich")
+    field(page.text_area, "Hours").set_value("mon-fri 08:00-18:00\n\nsat 10:00-12:00")
+    field(page.text_input, "Digest").set_value("Daily 07:30")
+    words = words_of(field(page.button, "Save hours").click().run())
 
     said = "mon-fri 08:00-18:00, sat 10:00-12:00; digest daily 07:30 (Europe/Zurich)"
     assert said in words
     spans = tuple(map(WeekSpan.parse, ("mon-fri 08:00-18:00", "sat 10:00-12:00")))
     wanted = RecipientProfile("Europe/Zurich", spans, DigestTime(7, 30))
     assert queries.recipients.profile(NEW) == wanted
+
+
+def test_field_that_is_left_as_it_is_changes_nothing_of_the_recipient_it_shows(
+    queries: Application,
+) -> None:
+    night = RecipientProfile("Europe/Zurich", (WeekSpan.parse("mon-fri 08:00-18:00"),))
+    queries.recipients.change(NEW, night, ADA)
+    page = named(visit("alerts", queries, section="Recipients"))
+
+    field(page.text_input, "Digest").set_value("daily 07:30")
+    field(page.button, "Save hours").click().run()
+
+    assert queries.recipients.profile(NEW) == replace(night, digest=DigestTime(7, 30))
 
 
 @pytest.mark.parametrize(
