@@ -301,8 +301,10 @@ def _pending(mail: MailState, now: datetime) -> Iterator[Attention]:
     if oldest is not None and is_mail_late(mail.counts, now):
         failed = last is not None and last.result is not DeliveryResult.SENT
         said = sentence(visible(last.outcome, _LONGEST_FAILURE)) if last and failed else ""
+        tried = mail.counts.in_delivery
+        of_them = f", {tried:,} of them in delivery" if tried < mail.counts.pending else ""
         yield Attention(
-            f"{notifications_are(mail.counts.in_delivery)} pending, the oldest for "
+            f"{notifications_are(mail.counts.pending)} pending{of_them}, the oldest for "
             f"{span(now - oldest)}.",
             said,
             Remedy.PENDING,

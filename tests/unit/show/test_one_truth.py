@@ -132,6 +132,24 @@ def test_advice_names_the_channels_that_fail(failing: tuple[str, ...], advice: s
     assert said.advice.endswith(advice)
 
 
+@pytest.mark.parametrize(
+    ("tried", "said"),
+    [
+        (312, "312 notifications are pending, the oldest for 60 min."),
+        (40, "312 notifications are pending, 40 of them in delivery, the oldest for 60 min."),
+    ],
+)
+def test_as_many_notifications_are_pending_here_as_on_alerts(tried: int, said: str) -> None:
+    since = NOW - HOUR
+    counts = NotificationCounts(312, since, 0, None, 0, in_delivery=tried, in_delivery_since=since)
+    mail = NotificationHealth(MailState(counts))
+
+    assert [
+        each.headline for each in health_troubles(Health([], A_WORKER, mail, A_STORE), NOW)
+    ] == [said]
+    assert headline(counts, NOW) == "312 notifications pending"
+
+
 def test_notifications_that_wait_for_the_cap_or_their_time_are_not_late() -> None:
     counts = NotificationCounts(5, NOW - HOUR, 0, None, 0, pending_changes=1)
     mail = NotificationHealth(MailState(counts))
