@@ -46,7 +46,7 @@ def attention_line(queries: Application, needed: Sequence[Attention]) -> None:
         attention_list(queries, needed)
         return
     said = plain_label(worst.title, _LONGEST_LABEL)
-    label = f"{sign_label(worst.severity)} **{len(needed):,} need attention** · {said}"
+    label = f"**{len(needed):,} need attention** · {sign_label(worst.severity)} {said}"
     with expander(label, _ALL):
         if st.session_state[_ALL]:
             attention_list(queries, needed[:MOST])
