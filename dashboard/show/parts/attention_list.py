@@ -13,10 +13,11 @@ from dashboard.application.application import Application
 from dashboard.application.attention import Attention, Remedy
 from dashboard.application.text import moment_near
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
-from dashboard.domain.markup import Markup, element, join, plain_label
+from dashboard.domain.markup import Markup, element, plain_label
 from dashboard.show.parts.badges import badge, severity_sign, sign_label
 from dashboard.show.parts.frame import NETWORK, OPEN, expander, in_line, link, quiet
 from dashboard.show.parts.incident_list import INCIDENT, acknowledge_button, incident_acts
+from dashboard.show.parts.notices import with_code
 from dashboard.show.parts.notification_table import send_all_again
 from dashboard.show.parts.subject_acts import Subject, silence_button
 
@@ -63,7 +64,7 @@ def attention_list(
     """
     for place, each in enumerate(needed):
         with in_line(f"attention-{place}"):
-            advice = Markup() if with_acts and each.text else _with_code(each.advice)
+            advice = Markup() if with_acts and each.text else with_code(each.advice)
             sign, headline = severity_sign(each.severity), element("strong", each.headline)
             st.html(element("p", sign, " ", headline, " ", each.text, " ", advice))
             if with_acts:
@@ -111,12 +112,6 @@ def _link(needed: Attention, here: str) -> None:
     if needed.incident_id is not None:
         address[INCIDENT] = str(needed.incident_id)
     link(page, OPEN, address)
-
-
-def _with_code(advice: str) -> Markup:
-    """Mark commands, which our own advice has between backticks, as code."""
-    parts = advice.split("`")
-    return join(*(element("code", each) if n % 2 else each for n, each in enumerate(parts)))
 
 
 SEEN: Final = "seen"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Final
@@ -40,8 +41,19 @@ def no_network() -> None:
 def notice(kind: str, headline: str, text: str) -> None:
     """Show one sentence in a box; `kind` is bad, busy, calm, simulated or empty."""
     role = "alert" if kind == "bad" else None
-    strong = element("strong", headline)
-    st.html(element("p", join(strong, " ", text), class_=f"lw-notice {kind}", role=role))
+    said = join(element("strong", headline), " ", with_code(text))
+    st.html(element("p", said, class_=f"lw-notice {kind}", role=role))
+
+
+_CODE: Final = re.compile(r"`([^`]+)`")
+
+
+def with_code(text: str) -> Markup:
+    """Mark commands, which our own sentences have between backticks, as code."""
+    if isinstance(text, Markup):
+        return text
+    parts = _CODE.split(text)
+    return join(*(element("code", each) if n % 2 else each for n, each in enumerate(parts)))
 
 
 def mistakes(headline: str, found: Sequence[str], most: int) -> None:

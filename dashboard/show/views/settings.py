@@ -29,7 +29,7 @@ from dashboard.show.parts.audit_list import audit_headline, audit_part
 from dashboard.show.parts.chosen_settings import chosen_settings_part
 from dashboard.show.parts.frame import card, heading, live, quiet, section
 from dashboard.show.parts.list_page import choice_filter, filter_bar, search_filter
-from dashboard.show.parts.notices import empty, mistakes, notice, store_errors_shown
+from dashboard.show.parts.notices import empty, mistakes, notice, store_errors_shown, with_code
 from dashboard.show.parts.people_list import people_headline, people_part
 from dashboard.show.parts.table import list_table
 
@@ -173,7 +173,7 @@ def _checked(found: CheckedText) -> None:
         names = ", ".join(visible(each, _LONGEST) for each in found.unread[:_MOST_NAMED])
         said = "These settings name files or variables that were not read:"
         more = "; `linewatch config check` on the machine reads them"
-        quiet(f"{said} {names}{more}.")
+        quiet(f"{said} {names}", with_code(f"{more}."))
     if found.changes:
         _changes(found.changes, "card-checked")
 

@@ -323,4 +323,5 @@ def test_rules_that_no_field_holds_are_not_cut_off_and_saved(queries: Applicatio
     page = visit("alerts", queries, section="Rules")
 
     assert "The rules are too long to edit as a file here." in words_of(page)
+    assert "use <code>linewatch rules export</code> and <code>import</code>." in words_of(page)
     assert "rule_file" not in [each.key for each in page.text_area]
