@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Final, NamedTuple
 from zoneinfo import ZoneInfo
@@ -15,7 +15,7 @@ from dashboard.application.incidents import MOST_COUNTED
 from dashboard.application.listing import Column, Json, Listing, for_programs, instant
 from dashboard.application.rule_preview import preview_rule
 from dashboard.application.silences import silent_now
-from dashboard.domain.alerts.condition import Subject, SubjectKind
+from dashboard.domain.alerts.condition import INSTALLATION, Subject, SubjectKind
 from dashboard.domain.alerts.incident import Incident, IncidentState, close_unreported
 from dashboard.domain.alerts.inhibition import SourceOutage, inhibited_rules
 from dashboard.domain.alerts.kinds.table import subject_kinds
@@ -40,9 +40,10 @@ from dashboard.domain.alerts.rule_text import (
     scope_in_words,
     written,
 )
-from dashboard.domain.formatting import counted, moment
+from dashboard.domain.formatting import counted, moment, unnamed_network
 from dashboard.domain.markup import visible
 from dashboard.domain.people.access import LONGEST_NAME, Action, Actor, Detail, Way
+from dashboard.domain.quantity import NetworkId
 from dashboard.domain.toml_tables import write_toml
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
@@ -102,6 +103,7 @@ class AlertRules(ApplicationSubject):
                 pending_conditions(connection),
                 silent_now(connection, networks, self._context.now()),
                 self._context.now(),
+                self._context.network_name,
             )
 
     def as_file(self) -> str:
@@ -294,6 +296,7 @@ class RuleSituation(Struct, frozen=True):
     pending: Sequence[PendingCondition] = ()
     sources: Sequence[SourceOutage] = ()
     now: datetime = _NEVER
+    network_name: Callable[[NetworkId], str] = unnamed_network
 
     def state_of(self, rule: Rule) -> RuleState:
         """Return the state of a rule; without a worker it is unknown.
@@ -305,28 +308,33 @@ class RuleSituation(Struct, frozen=True):
         silent = [each for each in self.sources if inhibited_rules(each, [rule])]
         is_unwatched = any(each.kind is SubjectKind.WORKER for each in silent)
         if is_unwatched:
-            return _without_data(silent[0])
+            return self._without_data(silent)
         mine = [each for each in self.incidents if each.rule == rule.name]
         for state in _OPEN_STATES:
             if many := sum(each.state is state for each in mine):
                 return RuleState(state, f"{counted(many, 'open incident')}.")
         if silent:
-            return _without_data(silent[0])
+            return self._without_data(silent)
         since = [each.opened_at for each in mine]
         since += [each.since for each in self.pending if _concerns(each.subject, rule)]
         if since:
             return RuleState(IncidentState.PENDING, f"Pending since {moment(min(since))}.")
         return RuleState("on")
 
+    def _without_data(self, silent: Sequence[SourceOutage]) -> RuleState:
+        """Say why it is not judged, and unless that is so everywhere, on which network."""
+        source, where = silent[0], ""
+        if source.network_id != INSTALLATION:
+            more = len({each.network_id for each in silent}) - 1
+            where = f" on {self.network_name(source.network_id)}"
+            where += f" and {counted(more, 'other network')}" if more else ""
+        return RuleState(IncidentState.NO_DATA, f"Not evaluated{where}: {source}.")
+
 
 def _without_effect(rule: Rule) -> RuleState:
     if not rule.is_enabled or rule.until is None:
         return RuleState("off")
     return RuleState(ENDED, f"Ended on {moment(rule.until)}.")
-
-
-def _without_data(source: SourceOutage) -> RuleState:
-    return RuleState(IncidentState.NO_DATA, f"Not evaluated: {source}.")
 
 
 def _concerns(subject: Subject, rule: Rule) -> bool:

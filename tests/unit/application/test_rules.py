@@ -63,6 +63,8 @@ BUSY = Rule("busy", RuleKind.BUSY)
 FEE = Rule("dear", RuleKind.FEE)
 OPEN = an_incident(rule="busy", troubled=1)
 SILENT = SourceOutage(SubjectKind.GAS_API, A_NETWORK, A_MOMENT)
+STALE = SourceOutage(SubjectKind.FEES, A_NETWORK, A_MOMENT)
+SILENT_TOO = SourceOutage(SubjectKind.GAS_API, ANOTHER_NETWORK, A_MOMENT)
 NO_WORKER = SourceOutage(SubjectKind.WORKER, INSTALLATION, A_MOMENT)
 BUSY_SOON = PendingCondition(Subject(SubjectKind.BUSYNESS, A_NETWORK), A_MOMENT)
 DEAR_SOON = PendingCondition(Subject(SubjectKind.FEE_LIMIT, A_NETWORK, rule="dear"), A_MOMENT)
@@ -98,12 +100,16 @@ def test_state_says_why() -> None:
         RuleSituation([OPEN, OPEN]).state_of(BUSY),
         RuleSituation(pending=[BUSY_SOON]).state_of(BUSY),
         RuleSituation(sources=[SILENT]).state_of(BUSY),
+        RuleSituation(sources=[SILENT, STALE, SILENT_TOO], network_name=str).state_of(BUSY),
+        RuleSituation(sources=[NO_WORKER, SILENT]).state_of(BUSY),
     ]
 
     assert [each.why for each in states] == [
         "2 open incidents.",
         "Pending since 2026-11-20 12:00:00 UTC.",
-        "Not evaluated: the fee source has been down since 2026-11-20 12:00:00 UTC.",
+        f"Not evaluated on network {A_NETWORK}: {SILENT}.",
+        f"Not evaluated on {A_NETWORK} and 1 other network: {SILENT}.",
+        "Not evaluated: no worker has been running since 2026-11-20 12:00:00 UTC.",
     ]
 
 
