@@ -94,11 +94,11 @@ def incident_markup(queries: Application, story: IncidentStory) -> Markup:
 
 
 def _owner(story: IncidentStory) -> Markup:
-    """Say who acknowledged it; if nobody did, that stands out."""
+    """Say who acknowledged it; if nobody did and somebody should, that stands out."""
     incident = story.incident
     if incident.owner:
         return element("b", owner_words(incident))
-    if story.state is IncidentState.FIRING:
+    if story.state is IncidentState.FIRING and incident.severity != Severity.INFO:
         return element("b", owner_words(incident), class_="lw-alarm")
     return element("span", owner_words(incident)) if incident.is_open else Markup()
 

@@ -61,6 +61,7 @@ def test_what_needs_somebody_most_comes_first(queries: Application) -> None:
     places = [words.index(each) for each in titles]
     assert places == sorted(places)
     assert "4 incidents open, 3 unassigned for up to 40 min ·" in words
+    assert words.count('<b class="lw-alarm">unassigned') == 2  # busy is for information alone
     assert "38 changes" not in words
 
 
