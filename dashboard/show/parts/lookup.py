@@ -19,7 +19,7 @@ from dashboard.application.lookup import AT_ONCE, LookedUp
 from dashboard.application.text import moment_near, sentence
 from dashboard.application.transaction_summary import TransactionSummary
 from dashboard.domain.formatting import counted, short_hash
-from dashboard.domain.markup import Markup, breakable, element, join
+from dashboard.domain.markup import Markup, breakable, element, join, visible
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.answer_template import parse_case_id
 from dashboard.domain.rejections.reasons import in_brief, name_of, overrun
@@ -52,6 +52,7 @@ MOST_IN_ADDRESS: Final = 50
 """How many hashes go into the address; more would not fit a request line. A link to more asks
 nobody when it is opened: it would spend the credits of whoever opens it."""
 
+_LONGEST_WHOSE: Final = 60
 _PASTE: Final = "paste_text"
 _CASE_ID_TYPED: Final = "case_id_text"
 _SUBMITTED: Final = "lookup_submitted"
@@ -317,10 +318,14 @@ def lookup_row(summary: TransactionSummary, *, is_open: bool) -> None:
 
 
 def _transaction(each: LookedUp) -> Markup:
-    tracked = Markup()
-    if each.summary.is_tracked:
-        tracked = element("span", "◉", element("span", "tracked", class_="lw-sr"), title="Tracked")
-    return join(element("b", hash_cell(each.summary.tx_hash)), " ", tracked)
+    """Show the hash, whether it is tracked, and then whose it is."""
+    tx_hash = element("b", hash_cell(each.summary.tx_hash))
+    if not each.summary.is_tracked:
+        return tx_hash
+    tracked = element("span", "◉", element("span", "tracked", class_="lw-sr"), title="Tracked")
+    case_id = f"case {each.summary.case_id}" if each.summary.case_id else ""
+    whose = ", ".join(filter(None, (each.summary.label, case_id)))
+    return join(tx_hash, " ", tracked, " ", element("small", visible(whose, _LONGEST_WHOSE)))
 
 
 def _why(each: LookedUp) -> Markup:

@@ -234,6 +234,8 @@ def test_track_button_tracks_what_was_looked_up(store: Store) -> None:
 
     assert "1 newly tracked." in words_of(page)
     assert queries.summaries([tx_hash(80)])[0].case_id == "ZD-9"
+    rows = words_of(look_up(queries, f"{tx_hash(80)}\n{tx_hash(81)}"))
+    assert rows.count("<small>Ada, case ZD-9</small>") == rows.count('title="Tracked"') == 1
 
 
 def test_answer_stands_first_in_both_voices_with_the_case(store: Store) -> None:
