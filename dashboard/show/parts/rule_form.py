@@ -35,7 +35,7 @@ from dashboard.domain.alerts.rule_text import (
     rule_in_words,
 )
 from dashboard.domain.formatting import capitalized, span
-from dashboard.domain.markup import element, join, visible
+from dashboard.domain.markup import breakable, element, join, visible
 from dashboard.errors import InputError
 from dashboard.show.parts.acting import act, forget_press, pressed, undone
 from dashboard.show.parts.frame import section
@@ -300,7 +300,7 @@ def _firings(queries: Application, found: RulePreview) -> None:
     drawn = {
         "at": lambda each: f"{each.at:%d %b %H:%M:%S} UTC",
         "until": _until,
-        "what": lambda each: visible(group_in_words(each), _LONGEST),
+        "what": lambda each: breakable(visible(group_in_words(each), _LONGEST)),
     }
     st.html(list_table(firing_listing(queries.context), latest, "Would have fired", drawn))
     if (earlier := len(found.firings) - _MOST_FIRINGS) > 0:

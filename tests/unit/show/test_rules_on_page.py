@@ -313,6 +313,16 @@ def pressed(page: AppTest, label: str) -> AppTest:
     return button.click().run()
 
 
+def test_long_name_in_the_preview_breaks_between_its_parts(store: Store) -> None:
+    queries = Application(store, (SIMULATED,), None, lambda: NOW)
+    loud = Rule("loud", RuleKind.REJECTED, scope=RuleScope(takes_all_reports=True))
+    queries.rules.change(replaced_by([loud]), Actor("Ada", NOW))
+
+    words = words_of(visit("alerts", queries, section="Rules", rule="loud"))
+
+    assert "module PRECOMPILE_<wbr>ECPAIRING_<wbr>MILLER_<wbr>LOOPS" in words
+
+
 def test_rules_that_no_field_holds_are_not_cut_off_and_saved(queries: Application) -> None:
     labels = tuple(f"{number:080}" for number in range(1_000))
     long = [
