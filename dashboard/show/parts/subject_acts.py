@@ -113,11 +113,18 @@ def _silence(queries: Application, subject: Subject, ends_at: datetime, reason: 
         return queries.silences.add(request, by)[0]
 
     def done(silence: Silence) -> Done:
-        until = moment_near(silence.over_at, queries.now())
+        until = end_in_words(silence.over_at, queries.now(), st.context.timezone)
         undo = partial(queries.silences.end, silence.request.kind, silence.silence_id)
         return Done(f"“{subject.title}” is silenced until {until}", undo)
 
     act(queries, change, done)
+
+
+def end_in_words(at: datetime, now: datetime, browser_zone: str | None) -> str:
+    """Format when a silence ends in UTC and, if its clock differs, in the zone of the browser."""
+    zone, name = zone_named(browser_zone)
+    local = at.astimezone(zone)
+    return moment_near(at, now) + (f" ({local:%H:%M} in {name})" if local.utcoffset() else "")
 
 
 def watch_button(queries: Application, key: str, *subjects: Subject) -> None:

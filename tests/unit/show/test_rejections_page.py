@@ -21,6 +21,7 @@ from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCa
 from dashboard.domain.people.access import Actor
 from dashboard.domain.rejections.search import HashRange, RejectionFilter
 from dashboard.settings.presets import public_tables
+from dashboard.show.parts.subject_acts import end_in_words
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup
 from dashboard.store.monitoring.coverage import covered, save_coverage
@@ -342,6 +343,14 @@ def empty_store(folder: Path, held: Covered) -> Iterator[Store]:
         with opened.write() as connection:
             save_coverage(connection, None, CoverageChange(held))
         yield opened
+
+
+def test_end_of_a_silence_is_said_in_the_zone_of_its_button_as_well() -> None:
+    ends_at = datetime(2026, 11, 21, 6, tzinfo=UTC)
+
+    said = [end_in_words(ends_at, NOW, zone) for zone in ("Europe/Zurich", "UTC", None)]
+
+    assert said == ["21 Nov 06:00 UTC (07:00 in Europe/Zurich)", *["21 Nov 06:00 UTC"] * 2]
 
 
 def test_module_is_silenced_for_the_night_or_watched_in_two_presses(
