@@ -214,7 +214,7 @@ def _stale(
     """
     advice = "The log of the worker says why no answer arrived."
     if absent_worker(health) is not None:
-        advice = "It is asked again as soon as a worker runs."
+        advice = "Polling resumes as soon as a worker runs."
     alike: defaultdict[str, list[tuple[NetworkProfile, OperationHealth]]] = defaultdict(list)
     for each in networks:
         known = VERDICT_OPERATIONS if each.profile.network_id in fresh else frozenset()

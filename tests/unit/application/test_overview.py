@@ -227,7 +227,7 @@ def test_stale_network_beside_a_worker_that_runs_is_not_for_want_of_one(
     [_, without] = health_troubles(health, NOW)
     [beside] = health_troubles(running, NOW)
 
-    assert without.advice == "It is asked again as soon as a worker runs."
+    assert without.advice == "Polling resumes as soon as a worker runs."
     assert beside.advice == "The log of the worker says why no answer arrived."
 
 
