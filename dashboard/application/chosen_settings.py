@@ -131,7 +131,7 @@ class ChosenSettings(ApplicationSubject):
         return left
 
     def send_test(self, address: str, by: Actor) -> TriedRecipient:
-        """Send a test message to a mail address with the current choices, on record."""
+        """Send a test message to an email address with the current choices, on record."""
         MailAddress.parse(address)
         recipient, choosing, chosen = Recipient(MAIL, address), self._choosing(), self.values()
         return Recipients(self._context).try_out(

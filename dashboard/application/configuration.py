@@ -149,7 +149,7 @@ def _recipient(each: ListedRecipient) -> Table:
 
 
 def _name_of(recipient: Recipient) -> str:
-    """Return the name of a recipient in a file; a mail address has no colon before its @."""
+    """Return the name of a recipient in a file; an email address has no colon before its @."""
     is_mail = recipient.channel == MAIL
     return recipient.address if is_mail else f"{recipient.channel}:{recipient.address}"
 

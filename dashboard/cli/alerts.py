@@ -151,7 +151,7 @@ def resend(
 
 
 @click.command()
-@click.option("--to", "address", default="", help="Only to this mail address.")
+@click.option("--to", "address", default="", help="Only to this email address.")
 @click.option("--channel", default="", metavar="NAME", help="Only to this table of [channels].")
 @options.as_json
 def test_send(*, address: str, channel: str, as_json: bool) -> None:

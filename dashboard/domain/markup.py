@@ -102,7 +102,7 @@ def unlinked(text: str, limit: int = 2000) -> str:
 
 
 def unlinked_name(text: str, limit: int = 80) -> str:
-    """Show a person's name: like `unlinked`, but a mail address stays as it is."""
+    """Show a person's name: like `unlinked`, but an email address stays as it is."""
     return text if len(text) <= limit and _MAIL_ADDRESS.fullmatch(text) else unlinked(text, limit)
 
 

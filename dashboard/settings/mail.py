@@ -89,7 +89,7 @@ def check_bounces(bounces: BounceSettings) -> Iterator[Remark]:
 
 
 class RecipientSettings(Struct, frozen=True, forbid_unknown_fields=True):
-    """[recipients."NAME"]: a mail address or a channel, which is trusted because it is named here.
+    """[recipients."NAME"]: an email address or a channel, trusted because it is named here.
 
     Messages show times in `time_zone`, by default that of [mail]. Outside of the hours `active`
     they are held. A `digest` comes at its time, such as ``daily 08:00``.
@@ -107,7 +107,7 @@ def check_recipients(
     for name, each in recipients.items():
         path = ("recipients", name)
         if name not in channels and not is_mail_address(name):
-            yield path, "is neither a mail address nor a channel: write name@example.org"
+            yield path, "is neither an email address nor a channel: write name@example.org"
         if each.time_zone:
             try:
                 zone_of(each.time_zone)
@@ -141,4 +141,4 @@ def is_mail_address(text: str) -> bool:
 
 
 def no_address(text: str) -> str:
-    return f"holds {shorten(text)}, which is not a mail address: write name@example.org"
+    return f"holds {shorten(text)}, which is not an email address: write name@example.org"

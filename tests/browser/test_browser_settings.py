@@ -104,7 +104,7 @@ def test_admin_chooses_the_mail_server_and_is_told_of_a_wrong_password(
     ):
         admin = accept(context, json.loads(told)["link"])
         visit(admin, f"{running.pages}/settings")
-        admin.get_by_label("Mail addresses, one a line").fill("ops@example.org")
+        admin.get_by_label("Email addresses, one a line").fill("ops@example.org")
         save(admin, "Save recipients", "default recipients are saved")
         admin.get_by_label("Host", exact=True).fill("127.0.0.1")
         admin.get_by_label("Port", exact=True).fill(str(port))

@@ -123,7 +123,7 @@ def test_address_of_a_rule_is_unverified_until_its_code_is_given(
         (("set", "oncall@localhost", "--digest", "8:00"), "is not a digest time"),
         (("set", "hook", "--channel", "hook", "--digest", "daily 08:00"), "digests go by mail"),
         (("verify", "oncall@localhost"), "the settings name it"),
-        (("verify", "no address"), "is not a mail address"),
+        (("verify", "no address"), "is not an email address"),
     ],
 )
 def test_wrong_recipient_is_a_mistake(

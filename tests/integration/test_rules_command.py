@@ -126,7 +126,7 @@ def test_rules_are_added_shown_and_removed(installation: Installation) -> None:
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
-        (["recipients=ops-hok"], "holds 'ops-hok': write a mail address, or a name in [channels]"),
+        (["recipients=ops-hok"], "holds 'ops-hok': write an email address, or a name in "),
         (["networks=nowhere"], "networks holds 'nowhere'"),
         (["active=mon-fri 08:00-18:00", "time_zone=Europe/Zurch"], "time_zone is 'Europe/Zurch'"),
     ],

@@ -82,7 +82,7 @@ def test_options_alone_write_settings_that_only_their_owner_reads(
         (("--watch", "linea-mainnet", "--key", "c4nary"), 2, "write env:NAME or file:/path"),
         (("--watch", "linea-mainnet", "--key", "env:NO_KEY"), 2, "the variable NO_KEY is not set"),
         ((*MAIL, "--smtp-port", "1"), 1, "localhost port 1: cannot be reached"),
-        ((*MAIL, "--to", "nobody"), 2, "is not a mail address"),
+        ((*MAIL, "--to", "nobody"), 2, "is not an email address"),
         ((*MAIL, "--to", ","), 2, "say who gets alerts"),
         (
             ("--sign-in", "issuer", "--public-url", "https://w.example"),

@@ -80,7 +80,7 @@ def parse_sender(text: str) -> MailAddress:
     try:
         return MailAddress.parse(text)
     except InputError as error:
-        raise InputError(f"{text!a} is not a mail address; correct sender in [mail]") from error
+        raise InputError(f"{text!a} is not an email address; correct sender in [mail]") from error
 
 
 def parse_recipient(text: str) -> MailAddress:
@@ -92,7 +92,7 @@ def parse_recipient(text: str) -> MailAddress:
         return MailAddress.parse(text)
     except InputError as error:
         raise DeliveryBlocked(
-            f"{text!a} is not a mail address; correct recipients in [mail]"
+            f"{text!a} is not an email address; correct recipients in [mail]"
         ) from error
 
 

@@ -65,7 +65,7 @@ class SubjectKind(StrEnum):
     """What a condition is about: one transaction, one aspect of a network, or the installation.
 
     INCLUSION is whether a block holds a transaction that was rejected. REJECTION_RATE, FEE_LIMIT
-    and what follows INCLUSION are measured for each rule. ADDRESS is a mail address, whose mails
+    and what follows INCLUSION are measured for each rule. ADDRESS is an email address, whose mails
     may bounce.
     """
 

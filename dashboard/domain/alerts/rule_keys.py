@@ -115,7 +115,7 @@ def _recipient(written: object) -> Recipient:
     address = text.removeprefix(f"{MAIL}:")
     if not _ADDRESS.fullmatch(address) or not address.isprintable():
         raise InputError(
-            f"holds {shorten(text)}: write a mail address, or a name in [channels], such as pager"
+            f"holds {shorten(text)}: write an email address, or a name in [channels], such as pager"
         )
     return Recipient(MAIL, address)
 

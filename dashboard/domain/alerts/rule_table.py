@@ -127,7 +127,7 @@ def _check_channels(recipients: Iterable[Recipient], names: RuleNames) -> None:
         if names.channels is not None and each.channel not in {MAIL, *names.channels}:
             known = ", ".join(names.channels) or "none"
             raise InputError(
-                f"holds {shorten(each.channel)}: write a mail address, or a name in [channels]; "
+                f"holds {shorten(each.channel)}: write an email address, or a name in [channels]; "
                 f"there are {known}"
             )
 

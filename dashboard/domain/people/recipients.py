@@ -108,7 +108,7 @@ def _ascii_domain(domain: str) -> str:
 
 
 def _no_address(text: str) -> InputError:
-    return InputError(f"{shorten(text)} is not a mail address: write name@example.org")
+    return InputError(f"{shorten(text)} is not an email address: write name@example.org")
 
 
 class OffCause(StrEnum):
@@ -212,7 +212,7 @@ class ConfiguredRecipients(Struct, frozen=True):
     """What the settings say about recipients.
 
     `named` get what no rule sends elsewhere; `profiles` are by mailbox. The settings vouch for both
-    and for channels; every other mail address must be verified. `zone` belongs to [mail]. `zones`
+    and for channels; every other email address must be verified. `zone` belongs to [mail]. `zones`
     looks up a time zone by name. `alertmanagers` are the channels that group and repeat alerts on
     their own. `is_open`: people may choose the addresses in `named` on the page Settings.
     `channels` are all besides mail; None: not known.
@@ -227,7 +227,7 @@ class ConfiguredRecipients(Struct, frozen=True):
     channels: Collection[str] | None = None
 
     def choosing(self, addresses: Sequence[str]) -> ConfiguredRecipients:
-        """Return the recipients with the chosen mail addresses, if the settings allow a choice."""
+        """Return the recipients with the chosen email addresses, if the settings allow a choice."""
         if not self.is_open or not addresses:
             return self
         mailed = one_of_each(Recipient(MAIL, each) for each in addresses)

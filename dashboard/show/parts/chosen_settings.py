@@ -78,7 +78,7 @@ def _recipients(queries: Application, each: ChoosableSetting) -> None:
     ):
         with st.form("default-recipients", border=False):
             text = st.text_area(
-                "Mail addresses, one a line",
+                "Email addresses, one a line",
                 "\n".join(each.value if isinstance(each.value, list) else []),
                 key=_key(each),
                 height=100,

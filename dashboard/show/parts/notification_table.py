@@ -146,7 +146,7 @@ def about(kind: SubjectKind, network: str) -> str:
         SubjectKind.FEE_LIMIT: f"fee of {network}",
         SubjectKind.WORKER: f"worker of {network}",
         SubjectKind.DELIVERY: f"notifications of {network}",
-        SubjectKind.ADDRESS: f"mail address of {network}",
+        SubjectKind.ADDRESS: f"email address of {network}",
         SubjectKind.DIGEST: f"about {network}",
         SubjectKind.CREDITS: f"credits of {network}",
         SubjectKind.EXPIRY: f"key or certificate of {network}",

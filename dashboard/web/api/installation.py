@@ -157,7 +157,7 @@ def choose(asked: Asked) -> Reply:
 
 
 class TrialMail(Fields):
-    """The mail address for a test message."""
+    """The email address for a test message."""
 
     to: Text
 

@@ -216,10 +216,10 @@ def test_address_in_another_script_is_written_as_it_is() -> None:
     "address", ["", "oncall", "a@b\r\nBcc: c@d", "a@b, c@d", "a@b, <c@d>, e@f", '"a', "a@b c"]
 )
 def test_recipient_that_is_no_address_waits_for_a_correction(address: str) -> None:
-    with pytest.raises(DeliveryBlocked, match="is not a mail address; correct recipients"):
+    with pytest.raises(DeliveryBlocked, match="is not an email address; correct recipients"):
         write_mail(MESSAGE, some_headers(to=address), FROM)
 
 
 def test_sender_that_is_no_address_is_told_at_the_start() -> None:
-    with pytest.raises(InputError, match="'linewatch' is not a mail address; correct sender"):
+    with pytest.raises(InputError, match="'linewatch' is not an email address; correct sender"):
         parse_sender("linewatch")

@@ -208,7 +208,7 @@ def test_address_is_read(text: str, address: MailAddress) -> None:
     ],
 )
 def test_text_that_is_no_address_is_refused(text: str) -> None:
-    with pytest.raises(InputError, match="is not a mail address: write name@example"):
+    with pytest.raises(InputError, match="is not an email address: write name@example"):
         MailAddress.parse(text)
 
 

@@ -16,7 +16,7 @@ from tests.unit.settings.configuration_files import loaded, read
 @pytest.mark.parametrize(
     ("text", "remedy"),
     [
-        ("[recipients.nobody]", "is neither a mail address nor a channel"),
+        ("[recipients.nobody]", "is neither an email address nor a channel"),
         ('[recipients."ops@example.org"]\ntime_zone = "Mars"', "is not a time zone"),
         ('[recipients."ops@example.org"]\nactive = ["always"]', "is not a weekly span"),
         ('[recipients."ops@example.org"]\nzone = "UTC"', "time_zone"),

@@ -15,8 +15,8 @@ from dashboard.wiring.trials import recipients_to_try
 @pytest.mark.parametrize(
     ("address", "channel", "said"),
     [
-        ("x y", "", "'x y' is not a mail address: write name@example.org"),
-        ("ops-hook", "", "'ops-hook' is not a mail address: write name@example.org"),
+        ("x y", "", "'x y' is not an email address: write name@example.org"),
+        ("ops-hook", "", "'ops-hook' is not an email address: write name@example.org"),
         ("", "nosuch", "'nosuch' is not a table of [channels]: there are none; --to is for mail"),
     ],
 )

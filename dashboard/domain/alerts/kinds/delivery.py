@@ -60,7 +60,7 @@ def read_deliveries(rule: str, failing: Mapping[str, DeliveryGrounds], now: date
 
 
 def read_bounces(rule: str, bounced: Mapping[str, BounceGrounds], now: datetime) -> Readings:
-    """Return a reading for each mail address that bounces, in trouble since the first bounce."""
+    """Return a reading for each email address that bounces, in trouble since the first bounce."""
     return {
         Subject.of_rule(SubjectKind.ADDRESS, rule, address): Reading(
             is_trouble=True, at=now, since=grounds.bounced_at, grounds=grounds
