@@ -50,7 +50,7 @@ def invite(*, name: str, role: str, as_json: bool) -> None:
     ]
     if not here.settings.sign_in.accounts:
         remedy = "set accounts = true in [sign_in], and restart the pages."
-        lines += ["", f"Nobody has to sign in yet: {remedy}"]
+        lines += ["", f"Nobody signs in with a password yet: {remedy}"]
     answer({"name": name, "role": role, "link": link}, *lines, as_json=as_json)
 
 

@@ -114,6 +114,18 @@ def test_role_that_is_asked_to_stop_while_it_starts_ends_well(tmp_path: Path, ro
     assert (tmp_path / "log").read_text() == ""
 
 
+def test_invitation_says_that_passwords_are_off(installation: Installation) -> None:
+    installation.run("migrate")
+    proxy = "[sign_in.proxy]\naddresses = ['10.0.0.5']\nroles = { '*' = 'viewer' }\n"
+    pages = "[pages]\npublic_url = 'https://watch.example'\n"
+    (installation.home / "linewatch.toml").write_text(f"{pages}{proxy}", encoding="utf-8")
+
+    invited = installation.run("people", "invite", "Ada")
+
+    assert "https://watch.example/invitation/" in invited.stdout
+    assert "Nobody signs in with a password yet: set accounts = true" in invited.stdout
+
+
 def test_up_names_a_taken_port_and_starts_nothing(installation: Installation) -> None:
     with socket.create_server(("127.0.0.1", installation.serve_port)):
         refused = installation.run("up")
