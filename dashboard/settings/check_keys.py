@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from types import NoneType, UnionType
-from typing import Any, Final, TypeGuard, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Final, TypeGuard, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import UNSET, Struct, field
@@ -33,6 +33,8 @@ def kind_at(path: SettingPath, kind: Any) -> Any:  # noqa: ANN401 - a type as ty
     """Return the type of the setting at a path below `kind`; None if there is no such setting."""
     for step in path:
         kind = _without_none(kind)
+        if get_origin(kind) is Annotated:
+            kind = get_args(kind)[0]
         if get_origin(kind) is dict:
             kind = get_args(kind)[1]
         elif _is_struct(kind):

@@ -94,6 +94,20 @@ node = { url = "https://canary", method_prefix = "eth" }
     assert found["mail.username"][0] == "me"
 
 
+def test_effective_roles_of_groups_are_shown(tmp_path: Path) -> None:
+    text = """\
+[sign_in.issuers.mine]
+url = "https://id.example"
+client_id = "linewatch"
+client_secret = "env:CLIENT_SECRET"
+roles = { "*" = "viewer" }
+"""
+
+    found = effective(read(tmp_path, text, CLIENT_SECRET="canary"))
+
+    assert found["sign_in.issuers.mine.roles.*"][0] == "viewer"
+
+
 def test_effective_secret_of_a_variable_is_masked(tmp_path: Path) -> None:
     found = effective(read(tmp_path, LINEWATCH_MAIL_PASSWORD="canary"))
 
