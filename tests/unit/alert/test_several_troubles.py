@@ -12,7 +12,8 @@ from dashboard.domain.alerts.hourly_cap import HourlyCap
 from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.kinds.kind import Dimension, RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
-from dashboard.domain.alerts.rule import Rule, Severity
+from dashboard.domain.alerts.rule import Rule, RuleScope, Severity
+from dashboard.domain.alerts.rule_table import replaced_by
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.conditions import record_transition
@@ -169,3 +170,47 @@ def test_silence_that_ends_in_an_outage_tells_of_what_lasts_once_that_is_known_a
     watch.wait(MINUTE)
 
     assert watch.kinds(ONCALL) == ["change"]
+
+
+THERE = RuleScope(networks=(ANOTHER_NETWORK,))
+
+
+def test_incident_ends_with_what_its_edited_rule_still_covers(watch: Watch) -> None:
+    watch.rules(TOGETHER)
+    turn(watch, 1, A_NETWORK, None, State.BUSY)
+    turn(watch, 2, ANOTHER_NETWORK, None, State.BUSY)
+    watch.change_rules(replaced_by([replace(TOGETHER, scope=THERE)]))
+    watch.wait(seconds(1))
+    assert (watch.incident().state, watch.incident().troubled) == (IncidentState.FIRING, 1)
+
+    turn(watch, 3, ANOTHER_NETWORK, State.BUSY, State.CALM)
+
+    assert not watch.incident().is_open
+
+
+@pytest.mark.parametrize("is_over", [True, False])
+def test_incident_lasts_with_what_its_rule_covers_again(watch: Watch, *, is_over: bool) -> None:
+    watch.rules(TOGETHER)
+    turn(watch, 1, A_NETWORK, None, State.BUSY)
+    turn(watch, 2, ANOTHER_NETWORK, None, State.BUSY)
+    watch.change_rules(replaced_by([replace(TOGETHER, scope=THERE)]))
+    if is_over:
+        turn(watch, 3, A_NETWORK, State.BUSY, State.CALM)
+    watch.change_rules(replaced_by([TOGETHER]))
+    turn(watch, 4, ANOTHER_NETWORK, State.BUSY, State.CALM)
+
+    assert watch.incident().is_open is not is_over
+    if not is_over:
+        turn(watch, 5, A_NETWORK, State.BUSY, State.CALM)
+        assert not watch.incident().is_open
+
+
+def test_incident_of_which_its_rule_covers_nothing_any_more_is_closed(watch: Watch) -> None:
+    watch.rules(TOGETHER)
+    turn(watch, 1, A_NETWORK, None, State.BUSY)
+    watch.change_rules(replaced_by([replace(TOGETHER, scope=THERE)]))
+    watch.wait(seconds(1))
+
+    assert watch.kinds() == ["change", "closed"]
+    assert watch.story()[-1] == "resolved by Ann: its rule covers nothing of it any more"
+    assert not watch.incident().is_open
