@@ -246,7 +246,7 @@ def network_summary(statuses: Sequence[NetworkStatus], now: datetime) -> str:
     for word, found in (
         ("stale", [each for each in stale if is_one or not each.figures.are_fees_failing]),
         ("busy", [each for each in statuses if each.activity is Activity.BUSY]),
-        ("not judged yet", [each for each in unknown if each.profile.has_gas]),
+        ("not evaluated yet", [each for each in unknown if each.profile.has_gas]),
     ):
         if found:
             others = " others" * bool(parts)

@@ -348,7 +348,7 @@ class RuleSituation(Struct, frozen=True):
         return RuleState("on")
 
     def _without_data(self, silent: Sequence[SourceOutage]) -> RuleState:
-        """Say why it is not judged, and unless that is so everywhere, on which network."""
+        """Say why it is not evaluated, and unless that is so everywhere, on which network."""
         source, where = silent[0], ""
         if source.network_id != INSTALLATION:
             more = len({each.network_id for each in silent}) - 1

@@ -225,7 +225,7 @@ def test_overview_names_the_worst_first() -> None:
     assert network_summary([stale] * 3, NOW) == "3 stale."
     assert network_summary([stale], NOW) == "Net is stale."
     unseen = conclude_status(replace(figures(9), base_fee=None), NOW)
-    assert network_summary([unseen], NOW) == "Net is not judged yet."
+    assert network_summary([unseen], NOW) == "Net is not evaluated yet."
     assert (
         network_summary([*_named(stale, "A"), calm, busy, busy], NOW) == "A stale · 2 others busy."
     )
