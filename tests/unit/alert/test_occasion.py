@@ -102,11 +102,13 @@ def test_occasions_of_incidents_read_as_they_were_reviewed(golden: GoldenTexts) 
 def test_occasions_of_changes_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
     calm = a_transition(before=State.BUSY, after=State.CALM)
     over = replace(HELD, state=IncidentState.RESOLVED, resolved_at=A_MOMENT)
+    cut_short = replace(over, troubled=1)
     occasions = {
         "at once": occasion_of(about(KINDS.CHANGE), UTC),
         "at once, without an incident": occasion_of(about(KINDS.CHANGE, incident=None), UTC),
         "of what somebody has": occasion_of(about(KINDS.CHANGE, incident=HELD), UTC),
         "the end": occasion_of(about(KINDS.CHANGE, incident=over, transition=calm), UTC),
+        "resolved meanwhile": occasion_of(about(KINDS.CHANGE, incident=cut_short), UTC),
         "the end of one among several": occasion_of(about(KINDS.CHANGE, transition=calm), UTC),
         "several, after quiet hours": late("quiet hours of the rule night", members=9),
         "several, after maintenance": late("maintenance window 3 by Ada: upgrade", members=9),
