@@ -19,7 +19,7 @@ from dashboard.domain.alerts.condition import INSTALLATION, Subject, SubjectKind
 from dashboard.domain.alerts.incident import Incident, IncidentState, close_unreported
 from dashboard.domain.alerts.inhibition import SourceOutage, inhibited_rules
 from dashboard.domain.alerts.kinds.table import subject_kinds
-from dashboard.domain.alerts.rule import MOST_RULES, Rule, fits
+from dashboard.domain.alerts.rule import MOST_RULES, Rule
 from dashboard.domain.alerts.rule_preview import RulePreview
 from dashboard.domain.alerts.rule_table import (
     RuleDifference,
@@ -48,14 +48,13 @@ from dashboard.domain.toml_tables import write_toml
 from dashboard.errors import InputError
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.alert_status import PendingCondition, pending_conditions
-from dashboard.store.alerts.conditions import current_conditions
 from dashboard.store.alerts.incidents import (
     add_events,
     all_open_incidents,
     open_incidents_of_rule,
     save_incident,
 )
-from dashboard.store.alerts.outbox import entries_of_incident
+from dashboard.store.alerts.outbox import covered_anew
 from dashboard.store.alerts.rules import (
     RemovedRule,
     StoredRule,
@@ -252,7 +251,7 @@ def _refuse_unreadable(found: Sequence[RuleDifference]) -> None:
 
 
 def _close_unreported(connection: Connection, held: Rules, wanted: Rules, by: Actor) -> None:
-    """Resolve the open incidents that the new rules no longer report."""
+    """Resolve the open incidents that the new rules no longer report; others become as severe."""
     after = {each.name: each for each in wanted}
     for before in held:
         if after.get(before.name) == before:
@@ -260,33 +259,18 @@ def _close_unreported(connection: Connection, held: Rules, wanted: Rules, by: Ac
         rule = after.get(before.name)
         for stored in open_incidents_of_rule(connection, before.name):
             why, incident = why_closed(rule, before, stored), stored
-            if rule is not None and not why and stored.troubled:
-                more = _covered_anew(connection, rule, before, stored)
+            if rule is not None and not why:
+                more = covered_anew(connection, rule, before, stored) if stored.troubled else 0
                 incident = replace(stored, troubled=max(0, stored.troubled + more))
-                why = "" if incident.troubled else "its rule covers nothing of it any more"
+                incident = replace(incident, severity=rule.severity.value)
+                if stored.troubled and not incident.troubled:
+                    why = "its rule covers nothing of it any more"
             response = close_unreported(incident, by, why)
             if why and response.event is not None:
                 save_incident(connection, response.incident)
                 add_events(connection, [(incident.incident_id, response.event)])
             elif incident != stored:
                 save_incident(connection, incident)
-
-
-def _covered_anew(connection: Connection, rule: Rule, before: Rule, incident: Incident) -> int:
-    """Count what lasts of an incident and is covered by its rule only now; less than 0 if less is.
-
-    Nobody would see the end of what is not covered. The group of an incident says nothing of that
-    if, for instance, all networks are one incident.
-    """
-    entries = entries_of_incident(connection, incident.incident_id)
-    last = {each.transition.subject: each.change for each in entries}
-    held = current_conditions(connection, last)
-    lasting = {key for key, each in held.items() if each.state.is_open}
-    return sum(
-        (fits(rule, change) and subject.key() in lasting) - fits(before, change)
-        for subject, change in last.items()
-        if change.transition.after.is_open and fits(rule, change) is not fits(before, change)
-    )
 
 
 def _action(difference: RuleDifference) -> Action:

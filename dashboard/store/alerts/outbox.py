@@ -15,8 +15,9 @@ from dashboard.domain.alerts.holding import RuleRoute, route_for
 from dashboard.domain.alerts.hourly_cap import LARGEST_MEMBERS
 from dashboard.domain.alerts.incident import Incident
 from dashboard.domain.alerts.notification import NO_DOMAIN, Precedence, Recipient
-from dashboard.domain.alerts.rule import ObservedChange
+from dashboard.domain.alerts.rule import ObservedChange, Rule, fits
 from dashboard.domain.people.recipients import NOT_VERIFIED, RecipientDirectory, mailbox_of
+from dashboard.store.alerts.conditions import current_conditions
 from dashboard.store.alerts.grouping import IncidentGrouping
 from dashboard.store.alerts.held_after_restore import is_uncertain, restored_at
 from dashboard.store.alerts.incidents import incidents_by_id
@@ -95,6 +96,23 @@ def entries_of_incident(
     )
     rows = connection.execute(query).mappings().all()
     return [OutboxEntry(change_of(row), position=row[outbox.c.outbox_id]) for row in rows[::-1]]
+
+
+def covered_anew(connection: Connection, rule: Rule, before: Rule, incident: Incident) -> int:
+    """Count what lasts of an incident and is covered by its rule only now; less than 0 if less is.
+
+    Nobody would see the end of what is not covered. The group of an incident says nothing of that
+    if, for instance, all networks are one incident.
+    """
+    entries = entries_of_incident(connection, incident.incident_id)
+    last = {each.transition.subject: each.change for each in entries}
+    held = current_conditions(connection, last)
+    lasting = {key for key, each in held.items() if each.state.is_open}
+    return sum(
+        (fits(rule, change) and subject.key() in lasting) - fits(before, change)
+        for subject, change in last.items()
+        if change.transition.after.is_open and fits(rule, change) is not fits(before, change)
+    )
 
 
 def _select_entries() -> Select[Any]:

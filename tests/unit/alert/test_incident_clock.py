@@ -19,7 +19,7 @@ from dashboard.domain.alerts.incident import IncidentEventKind, IncidentState, a
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.notification import NotificationKind
-from dashboard.domain.alerts.rule import Rule
+from dashboard.domain.alerts.rule import Rule, Severity
 from dashboard.domain.alerts.rule_table import RuleEdit, replaced_by, turned
 from dashboard.domain.alerts.silence import SilenceKind, SilenceRequest
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
@@ -329,3 +329,17 @@ def test_mailbox_that_is_written_in_several_ways_gets_each_message_once(watch: W
 
     of_two_rules = ["reminder"] * 2
     assert sorted(watch.kinds()) == ["change", "escalation", *of_two_rules, "reminder"]
+
+
+def test_incident_is_as_severe_as_its_rule_becomes(watch: Watch) -> None:
+    of_warnings = Matcher(MatchedProperty.SEVERITY, "warning")
+    watch.silence(SilenceKind.SILENCE, 8 * HOUR, of_warnings)
+    watch.begin(REMINDING)
+    watch.change_rules(replaced_by([replace(REMINDING, severity=Severity.CRITICAL)]))
+    watch.wait(seconds(1))
+
+    assert watch.taken() == [(ONCALL, NotificationKind.CHANGE)]
+    assert (watch.incident().severity, watch.incident().state) == (
+        "critical",
+        IncidentState.FIRING,
+    )
