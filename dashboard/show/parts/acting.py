@@ -169,8 +169,20 @@ def name_input(queries: Application) -> None:
         help="Shown with what you change here, and kept in the audit log.",
         label_visibility="collapsed",
         width=260,
-        on_change=lambda: st.session_state.update({_NAME: st.session_state[key]}),
+        on_change=_note_name,
+        args=(key,),
     )
+
+
+def _note_name(key: str) -> None:
+    """Remember the name in the field; if it is empty, a new field shows the known name again.
+
+    A browser that missed the run with a new field reports it as empty: the name would be lost.
+    """
+    if name := str(st.session_state[key]).strip():
+        st.session_state[_NAME] = name
+    else:
+        take_name(_name())
 
 
 def take_name(name: str) -> None:

@@ -64,8 +64,8 @@ def test_every_mistake_is_named_with_its_line_and_remedy() -> None:
             "did you mean severity?"
         ),
         (
-            "rules.night-shift.recipients (in rules.toml, line 6) holds 'nobody': write a mail "
-            "address, or a name in [channels]; there are none"
+            "rules.night-shift.recipients (in rules.toml, line 6) holds 'nobody': write an "
+            "email address, or a name in [channels]; there are none"
         ),
         (
             "rules.Busy (in rules.toml, line 11) is not the name of a rule: write small letters, "

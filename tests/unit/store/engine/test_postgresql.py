@@ -149,8 +149,15 @@ def test_writer_that_stops_within_a_question_gives_way_to_the_others(url: str) -
             assert stopped.execute(query, [WRITING_LOCK]).fetchone()
             store.end_stalled_writer(seconds(60))
             assert stopped.execute("SELECT 1").fetchone() == (1,)
-            store.end_stalled_writer(seconds(0))
+            eventually(lambda: is_over(store), what="an end of the writer that stopped")
             prove_writing(store)
+
+    def is_over(store: Store) -> bool:
+        """Whether the writer is ended, once the server waits for it: that may take a moment."""
+        store.end_stalled_writer(seconds(0))
+        with psycopg.connect(address) as other:
+            query = "SELECT pg_try_advisory_xact_lock(%s)"
+            return other.execute(query, [WRITING_LOCK]).fetchone() == (True,)
 
     with (
         open_store(url, patience=seconds(30)) as store,
