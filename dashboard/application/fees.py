@@ -217,10 +217,11 @@ class Fees(ApplicationSubject):
     def _read_lines(
         self, statuses: Sequence[NetworkStatus], places: Sequence[int], shown: TimeRange | Zoom
     ) -> FeeLines:
-        between = _beside_others(_between(shown, self._context.now()), len(statuses))
+        now = self._context.now()
+        between = _beside_others(_between(shown, now), len(statuses))
         with self._context.store.read_recent() as connection:
             lines = [
-                _line(connection, status, between, place)
+                _line(connection, status, between, now, place)
                 for status, place in zip(statuses, places, strict=True)
             ]
         pairs = list(zip(statuses, lines, strict=True))
@@ -230,13 +231,13 @@ class Fees(ApplicationSubject):
 
 
 def _line(
-    connection: Connection, status: NetworkStatus, between: ChartRange, place: int
+    connection: Connection, status: NetworkStatus, between: ChartRange, now: datetime, place: int
 ) -> NetworkLine | None:
     profile, signal = status.profile, status.figures.signal
     steps = fee_means(connection, profile.network_id, SERIES[signal], between)
     if not len(steps):
         return None
-    usual = read_usual_fee(connection, profile.network_id, SERIES[signal], between.until)
+    usual = read_usual_fee(connection, profile.network_id, SERIES[signal], now)
     longest = max(longest_usual_pause(steps, profile.gas_period), between.step)
     return NetworkLine(
         profile.network_id,

@@ -15,13 +15,15 @@ from dashboard.application.network_status import (
     conclude_status,
     read_network_figures,
 )
-from dashboard.application.time_ranges import TIME_RANGES
+from dashboard.application.overview import Overview
+from dashboard.application.time_ranges import TIME_RANGES, Zoom
 from dashboard.domain.fees.gas import GasObservation
+from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.import_history import import_gas_history
 from dashboard.store.fees.save import save_gas
 from tests.browser.seeded_store import FLAT, SILENT
-from tests.builders import A_MOMENT, A_NETWORK, suggested_gas_fees
+from tests.builders import A_MOMENT, A_NETWORK, GWEI, suggested_gas_fees
 
 PROFILE = NetworkProfile(
     A_NETWORK,
@@ -49,6 +51,30 @@ def test_lines_of_many_networks_have_a_step_a_day(
     drawn = queries.lines([status] * many, range(many), months)
 
     assert {len(each.steps) for each in drawn.lines} == {steps}
+
+
+def test_zoomed_line_is_compared_with_what_is_usual_at_this_hour_as_the_table_is(
+    empty_store: Store,
+) -> None:
+    six_hours_ago = A_MOMENT - timedelta(hours=6)
+    seen = [
+        GasObservation(
+            A_NETWORK, at - timedelta(days=day), suggested_gas_fees(estimated_base_fee=Wei(fee))
+        )
+        for day in range(8)
+        for at, fee in ((A_MOMENT, 7 * GWEI), (six_hours_ago, 2 * GWEI))
+    ]
+    with empty_store.write() as connection:
+        import_gas_history(connection, seen)
+    status = conclude_status(NetworkFigures(PROFILE), A_MOMENT)
+    context = ApplicationContext(empty_store, (PROFILE,), lambda: A_MOMENT)
+    earlier = Zoom(six_hours_ago - timedelta(hours=1), six_hours_ago + timedelta(minutes=10))
+
+    [line] = Fees(context).lines([status], [0], earlier).lines
+
+    usual = Overview(context).usual(status).fee
+    assert usual is not None
+    assert line.usual == usual.fee == 7 * GWEI
 
 
 def test_first_fee_is_shown_as_soon_as_it_is_known(empty_store: Store) -> None:
