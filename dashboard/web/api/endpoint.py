@@ -139,8 +139,7 @@ class Asked(Struct, frozen=True):
         if self.query.network_id is None:
             return None
         network_id, context = NetworkId(self.query.network_id), self.context
-        is_configured = any(each.network_id == network_id for each in context.networks)
-        if not is_configured and not context.has_data_of(network_id):
+        if context.profile(network_id) is None and not context.has_data_of(network_id):
             context.refuse_other_networks([network_id])
         return network_id
 
