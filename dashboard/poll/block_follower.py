@@ -137,14 +137,15 @@ class BlockFollower:
         is_known = self._begun is not None and now - self._begun >= _LAG
         for each in answers:
             was_named = self._named.pop(each.tx_hash, None) is not None
+            is_recent = self._is_recent(each.tx_hash)
             if each.failure is None:
                 self._settling.pop(each.tx_hash, None)
             if each.inclusion is not None:
                 self._waiting.discard(each.tx_hash)
                 self._announced.discard(each.tx_hash)
                 self._settling[each.tx_hash] = now
-            elif each.failure is not None or not is_known or self._is_recent(each.tx_hash):
-                if self._is_recent(each.tx_hash):
+            elif each.failure is not None or not is_known or is_recent:
+                if is_recent:
                     self._announced.add(each.tx_hash)
                 if was_named:
                     self._named[each.tx_hash] = now + _RETRY
