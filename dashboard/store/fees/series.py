@@ -298,19 +298,24 @@ def level_for(
     data is kept.
     """
     level = fitting_level(window, step)
-    if level in {RollupLevel.HOUR, RollupLevel.DAY}:
-        return level
-    since = max(window.since, first_at(connection, key) or 0)
     if level is None:
-        kept_since = first_value_at(connection, key)
-        if kept_since is not None and kept_since <= since:
+        if _is_kept(connection, key, first_value_at(connection, key), window):
             return None
         level = coarsen(window, RollupLevel.MINUTE)
     if level is RollupLevel.MINUTE:
         minutes_since = first_begin_after(connection, key, RollupLevel.MINUTE)
-        if minutes_since is None or RollupLevel.MINUTE.begin_of(since) < minutes_since:
+        if not _is_kept(connection, key, minutes_since, window):
             return coarsen(window, RollupLevel.HOUR)
     return level
+
+
+def _is_kept(
+    connection: Connection, key: SeriesKey, kept_since: int | None, window: SeriesWindow
+) -> bool:
+    """Whether data since a time holds all of the window that was ever seen."""
+    if kept_since is None or kept_since <= window.since:
+        return kept_since is not None
+    return kept_since <= (first_at(connection, key) or 0)
 
 
 def fitting_level(window: SeriesWindow, step: int) -> RollupLevel | None:
