@@ -60,8 +60,7 @@ def open_incidents_part(queries: Application, network_id: NetworkId | None) -> N
     with card("incidents", "Open incidents"):
         many = queries.incidents.open_counts(network_id).many
         if not many:
-            of = "" if network_id is None else " of this network"
-            empty("No incident is open", f"No rule reports anything{of} now.")
+            empty("No incident is open", "A rule opens an incident when it has something to report.")
             return
         offset = (chosen_page(many, _ROWS, _OPEN_PAGE) - 1) * _ROWS
         for each in queries.incidents.open(network_id, _ROWS, offset):
