@@ -60,7 +60,9 @@ def open_incidents_part(queries: Application, network_id: NetworkId | None) -> N
     with card("incidents", "Open incidents"):
         many = queries.incidents.open_counts(network_id).many
         if not many:
-            empty("No incident is open", "A rule opens an incident when it has something to report.")
+            empty(
+                "No incident is open", "A rule opens an incident when it has something to report."
+            )
             return
         offset = (chosen_page(many, _ROWS, _OPEN_PAGE) - 1) * _ROWS
         for each in queries.incidents.open(network_id, _ROWS, offset):
