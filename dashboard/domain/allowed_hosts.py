@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Iterable
 from typing import Final
 
 from msgspec import Struct
 
+from dashboard.domain.ip_addresses import ip_address_of
 from dashboard.domain.quantity import shorten
 
 HOST_NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,63}(?:\.[A-Za-z0-9_-]{1,63}){0,30}", re.ASCII)
@@ -72,18 +72,11 @@ def needs_no_permission(host: str) -> bool:
 
     This is true of requests to the host alone: a page on another port of it need not be ours.
     """
-    return host == "localhost" or _is_address(host)
+    bare = host.removeprefix("[").removesuffix("]")
+    return host == "localhost" or ip_address_of(bare) is not None
 
 
 def origin_authority(origin: str) -> str | None:
     """Return host and port of a browser's origin; None for an origin without them."""
     match = _ORIGIN.fullmatch(origin)
     return match["authority"] if match else None
-
-
-def _is_address(name: str) -> bool:
-    try:
-        ipaddress.ip_address(name.removeprefix("[").removesuffix("]"))
-    except ValueError:
-        return False
-    return True

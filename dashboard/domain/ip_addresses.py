@@ -82,15 +82,15 @@ _CLIENT_BITS: Final = 64
 @lru_cache(maxsize=4096)
 def client_prefix(text: str) -> str:
     """Return what counts as one client: an IPv4 address, or the network of an IPv6 address."""
-    address = peer_address(text)
+    address = ip_address_of(text)
     if not isinstance(address, IPv6Address):
         return text if address is None else str(address)
     network = IPv6Address(int(address) >> _CLIENT_BITS << _CLIENT_BITS)
     return f"{network}/{_CLIENT_BITS}"
 
 
-def peer_address(text: str) -> IPv4Address | IPv6Address | None:
-    """Read the address of a peer; an IPv4 address that a socket maps to IPv6 is read as IPv4.
+def ip_address_of(text: str) -> IPv4Address | IPv6Address | None:
+    """Read an IP address; an IPv4 address that a socket maps to IPv6 is read as IPv4.
 
     None for what is not an address, such as the peer of a Unix socket.
     """

@@ -9,6 +9,7 @@ from typing import Final
 from urllib.parse import urlsplit
 
 from dashboard.alert.channels.smtp import Security
+from dashboard.domain.ip_addresses import ip_address_of
 from dashboard.domain.people.sign_in import EVERYBODY
 from dashboard.domain.quantity import shorten
 from dashboard.domain.secret import Secret, holds_login
@@ -28,7 +29,6 @@ from dashboard.settings.schema import (
 )
 from dashboard.settings.values import (
     host_of,
-    is_address,
     is_loopback,
     is_wildcard,
     network_of,
@@ -73,7 +73,7 @@ def _check_hosts(settings: Settings) -> Iterator[Remark]:
         if set("/@ ") & set(host):
             message = "is more than a host: leave scheme, login and path out"
             yield (section, name), message
-        elif ":" in host and not is_address(host):
+        elif ":" in host and ip_address_of(host) is None:
             port = name.replace("host", "port")
             message = f"is {shorten(host)}: write the port as {section}.{port}, and no brackets"
             yield (section, name), message

@@ -259,15 +259,6 @@ def network_of(text: str) -> IPv4Network | IPv6Network:
     return network
 
 
-def is_address(host: str) -> bool:
-    """Whether a host is a number, and no name."""
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
-
-
 def is_loopback(host: str) -> bool:
     """Whether traffic to a host never leaves this machine; names are not resolved."""
     if host == "localhost":

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import http.client
-import ipaddress
 import re
 import socket
 import ssl
@@ -19,7 +18,7 @@ from msgspec import Struct, field
 
 from dashboard.alert.channels.deadline import Deadline, SocketAddress, open_socket, resolve
 from dashboard.alert.message import MaySend, Stage, Watch, ignore
-from dashboard.domain.ip_addresses import is_public
+from dashboard.domain.ip_addresses import ip_address_of, is_public
 from dashboard.domain.markup import visible
 from dashboard.domain.secret import Secret, quotes
 from dashboard.errors import (
@@ -127,7 +126,7 @@ def parse_target(url: Secret) -> HttpTarget:
             "cannot be used: write https://host/path in ASCII, without a login and without #"
         )
     host = match["host"].removeprefix("[").removesuffix("]").removesuffix(".")
-    if _ENDS_IN_A_NUMBER.search(host) and not _is_ip_address(host):
+    if _ENDS_IN_A_NUMBER.search(host) and ip_address_of(host) is None:
         raise InputError("names no host: write an IPv4 address as four decimal numbers")
     port = int(match["port"] or _PORTS[match["scheme"]])
     if not 0 < port <= _LARGEST_PORT:
@@ -201,14 +200,6 @@ def _converse(target: HttpTarget, request: HttpRequest, line: socket.socket) -> 
                 response.getheader("Retry-After", ""), response.getheader("Date", "")
             ),
         )
-
-
-def _is_ip_address(host: str) -> bool:
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return False
-    return True
 
 
 def _is_taken(status: int) -> bool:

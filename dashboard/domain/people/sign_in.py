@@ -12,7 +12,7 @@ from typing import Final, TypeAlias
 from msgspec import Struct, field
 
 from dashboard.domain.formatting import counted
-from dashboard.domain.ip_addresses import client_prefix, peer_address
+from dashboard.domain.ip_addresses import client_prefix, ip_address_of
 from dashboard.domain.people.access import Role
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError
@@ -79,7 +79,7 @@ class Proxy(Struct, frozen=True):
         return _highest(self.roles, groups)
 
     def is_at(self, peer: str) -> bool:
-        address = peer_address(peer)
+        address = ip_address_of(peer)
         return address is not None and any(address in each for each in self.networks)
 
     def identity(self, headers: Sequence[tuple[bytes, bytes]]) -> Identity | None:
