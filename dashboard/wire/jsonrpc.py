@@ -14,10 +14,10 @@ from dashboard.wire.decoding import UNREADABLE, read
 
 
 class RpcError(Struct, frozen=True):
-    """The error object of a reply; a value, not an exception."""
+    """The error object of a reply; a value, not an exception. Some servers send no message."""
 
     code: int
-    message: str
+    message: str = ""
     data: Any | UnsetType = UNSET
 
     @classmethod
@@ -205,10 +205,7 @@ def result_reply(request_id: RequestId, result: object) -> bytes:
 
 def error_reply(request_id: RequestId, error: RpcError) -> bytes:
     """Encode an error reply."""
-    members: dict[str, object] = {"code": error.code, "message": error.message}
-    if error.data is not UNSET:
-        members["data"] = error.data
-    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (bytes(request_id), _json(members))
+    return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (bytes(request_id), _json(error))
 
 
 def batch_reply(replies: Sequence[bytes]) -> bytes:
@@ -231,16 +228,10 @@ class RpcReply(Struct, frozen=True):
     error: RpcError | None
 
 
-class _ErrorJson(msgspec.Struct):
-    code: int
-    message: str = ""
-    data: Any | UnsetType = UNSET
-
-
 class _ReplyJson(msgspec.Struct):
     id: Raw = Raw(b"null")
     result: Raw = Raw(b"")
-    error: _ErrorJson | None = None
+    error: RpcError | None = None
 
 
 _REPLIES: Final = msgspec.json.Decoder(list[Raw])
@@ -264,10 +255,7 @@ def decode_reply(body: bytes | Raw) -> RpcReply:
     """Decode one reply object, or raise WireError."""
     envelope = read(_REPLY, body, "JSON-RPC reply")
     if envelope.error is not None:
-        error = envelope.error
-        return RpcReply(
-            _reply_id(envelope.id), None, RpcError(error.code, error.message, error.data)
-        )
+        return RpcReply(_reply_id(envelope.id), None, envelope.error)
     if not bytes(envelope.result):
         raise WireError("JSON-RPC reply: it has neither a result nor an error")
     return RpcReply(_reply_id(envelope.id), envelope.result, None)
