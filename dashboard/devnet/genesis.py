@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Final
 
@@ -11,6 +10,7 @@ from msgspec import Struct
 
 from dashboard.domain.quantity import WEI_PER_GWEI, Clock, NetworkId, Wei
 from dashboard.errors import InputError, RoleError
+from dashboard.store.engine.disk import put_file
 
 DEVNET_ID: Final = NetworkId(424242)
 BLOCK_SECONDS: Final = 2
@@ -42,7 +42,9 @@ def open_genesis(folder: Path, seed: int, clock: Clock) -> Genesis:
     try:
         if not path.exists():
             begin = int(clock().timestamp()) - BLOCKS_AT_FIRST_START * BLOCK_SECONDS
-            _write_once(path, _Stored(DEVNET_ID, seed, begin))
+            path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+            content = msgspec.json.encode(_Stored(DEVNET_ID, seed, begin))
+            put_file(path, content + b"\n", path.with_suffix(".draft"))
         stored = msgspec.json.decode(path.read_bytes(), type=_Stored)
     except OSError as error:
         raise RoleError(f"devnet cannot keep its genesis in {folder}: {error.strerror}") from error
@@ -56,27 +58,6 @@ def open_genesis(folder: Path, seed: int, clock: Clock) -> Genesis:
             f"set devnet.seed to {stored.seed}, or remove that folder to begin another"
         )
     return Genesis(seed=stored.seed, timestamp=stored.timestamp)
-
-
-def _write_once(path: Path, stored: _Stored) -> None:
-    """Write atomically and durably."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    draft = path.with_suffix(".draft")
-    with draft.open("wb") as file:
-        file.write(msgspec.json.encode(stored) + b"\n")
-        file.flush()
-        os.fsync(file.fileno())
-    draft.replace(path)
-    _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make new files in `folder` durable."""
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 class SimulatedNetwork(Struct, frozen=True):
