@@ -48,8 +48,8 @@ from dashboard.domain.formatting import (
     span,
     uncapitalized,
 )
-from dashboard.domain.health.clock_jump import CONFIRMED_BY
 from dashboard.domain.health.observation import VERDICT_OPERATIONS
+from dashboard.domain.health.retention import CONFIRMED_BY
 from dashboard.domain.markup import visible
 from dashboard.domain.quantity import NetworkId
 from dashboard.errors import StoreError

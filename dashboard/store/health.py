@@ -14,10 +14,9 @@ from dashboard.domain.alerts.incident import IncidentState
 from dashboard.domain.alerts.notification import DeliveryAttempt, DeliveryResult
 from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.alerts.rule_keys import MAIL
-from dashboard.domain.health.clock_jump import ClockJump
 from dashboard.domain.health.mail_outages_and_failing_roles import MailOutage, MailTrouble
 from dashboard.domain.health.observation import Operation
-from dashboard.domain.health.retention import StoreSize
+from dashboard.domain.health.retention import ClockJump, StoreSize
 from dashboard.domain.quantity import NetworkId
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.store.alerts.alert_status import (

@@ -12,9 +12,14 @@ from msgspec import Struct
 from sqlalchemy import Connection, and_, delete, func, or_, select, update
 
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod
-from dashboard.domain.health.clock_jump import CONFIRMED_BY, ClockJump, unconfirmed_jump
 from dashboard.domain.health.observation import Spent
-from dashboard.domain.health.retention import StoreSize, growth_of
+from dashboard.domain.health.retention import (
+    CONFIRMED_BY,
+    ClockJump,
+    StoreSize,
+    growth_of,
+    unconfirmed_jump,
+)
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.engine import database_of
 from dashboard.store.engine.upsert import upsert, upsert_sums

@@ -9,7 +9,6 @@ import pytest
 from msgspec.structs import replace
 
 from dashboard.domain.fees.gas import GasObservation, GasSource
-from dashboard.domain.health.clock_jump import CONFIRMED_BY, FURTHEST, ClockJump, unconfirmed_jump
 from dashboard.domain.health.coverage import (
     SHORTEST_GAP,
     Covered,
@@ -29,7 +28,14 @@ from dashboard.domain.health.observation import (
     longest_retry_after,
     times_of,
 )
-from dashboard.domain.health.retention import StoreSize, growth_of
+from dashboard.domain.health.retention import (
+    CONFIRMED_BY,
+    FURTHEST,
+    ClockJump,
+    StoreSize,
+    growth_of,
+    unconfirmed_jump,
+)
 from tests.builders import A_MOMENT, A_NETWORK, seconds
 
 

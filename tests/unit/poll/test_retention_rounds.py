@@ -8,8 +8,7 @@ import pytest
 from sqlalchemy import text
 
 from dashboard.domain.fees.gas import GasObservation
-from dashboard.domain.health.clock_jump import CONFIRMED_BY
-from dashboard.domain.health.retention import Retention
+from dashboard.domain.health.retention import CONFIRMED_BY, Retention
 from dashboard.domain.people.access import Action
 from dashboard.errors import StoreError
 from dashboard.poll.lease import Clocks, LeaseLost

@@ -17,8 +17,7 @@ from dashboard.application.health import (
     until_full,
 )
 from dashboard.application.health_troubles import health_troubles
-from dashboard.domain.health.clock_jump import ClockJump
-from dashboard.domain.health.retention import StoreSize
+from dashboard.domain.health.retention import ClockJump, StoreSize
 from dashboard.show.parts.health_cards import store_part, worker_part
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.engine.engine import Store
