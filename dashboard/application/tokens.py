@@ -1,15 +1,15 @@
-"""Tokens of the management API, for programs."""
+"""Tokens of the management API, for programs, and requests that these send twice."""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Final
 
 from msgspec import Struct
 
-from dashboard.application.context import ApplicationSubject
+from dashboard.application.context import ApplicationContext, ApplicationSubject
 from dashboard.application.listing import Column, Listing, limit_column, time_column
 from dashboard.domain.markup import visible
 from dashboard.domain.people.access import Action, Actor, Detail, Role, Way, digest, parse_key_name
@@ -19,10 +19,13 @@ from dashboard.errors import InputError, NotAllowed, NotFound
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.access.people import Person, find_person
 from dashboard.store.access.tokens import (
+    SavedReply,
     Token,
     add_token,
     end_tokens,
     note_token_use,
+    save_reply,
+    saved_reply,
     token_of_digest,
     token_of_id,
     valid_tokens,
@@ -200,6 +203,35 @@ def _whose(
 
 def _is_due(token: Token, now: datetime) -> bool:
     return token.last_used_at is None or now - token.last_used_at >= _NOTED_EVERY
+
+
+class KeyReused(InputError):
+    """An Idempotency-Key was used before, with another request."""
+
+
+def act_once(
+    context: ApplicationContext,
+    token: Token,
+    request_key: str,
+    request: str,
+    act: Callable[[], tuple[int, str]],
+) -> tuple[int, str, bool]:
+    """Act and save the answer in one transaction, unless that was done before.
+
+    Returns status, body, and whether they are the earlier answer. `request` is the whole request;
+    KeyReused if the key was used with another one.
+    """
+    digested = digest(request)
+    with context.store.write_together() as connection:
+        now = context.now()
+        known = saved_reply(connection, token, request_key, now)
+        if known is None:
+            status, body = act()
+            save_reply(connection, token, request_key, SavedReply(digested, status, body), now)
+            return status, body, False
+    if known.request_digest != digested:
+        raise KeyReused("this Idempotency-Key came with another request: use a new one")
+    return known.status, known.body, True
 
 
 TOKENS: Final[Listing[Token]] = Listing(

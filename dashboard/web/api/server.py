@@ -1,4 +1,4 @@
-"""The management API over HTTP: problem details, repeated requests."""
+"""The management API over HTTP: tokens, problem details, repeated requests."""
 
 from __future__ import annotations
 
@@ -20,17 +20,19 @@ from starlette.responses import Response
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from dashboard.application import application
+from dashboard.application.application import Application
 from dashboard.application.configuration_import import WrongConfiguration
-from dashboard.application.idempotency import KeyReused, act_once
 from dashboard.application.text import sentence
-from dashboard.application.tokens import Tokens
+from dashboard.application.tokens import KeyReused, Tokens, act_once, actor_of
 from dashboard.domain.formatting import capitalized
+from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import shorten
+from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotAllowed, NotFound, StoreError
 from dashboard.logs import get_logger
+from dashboard.store.access.tokens import Token
 from dashboard.tracing import tracing
 from dashboard.web.api import access, alerts, commands, installation, transactions
-from dashboard.web.api.authentication import admitted, no_token, token_of
 from dashboard.web.api.endpoint import (
     LARGEST_TEXT,
     PREFIX,
@@ -39,6 +41,7 @@ from dashboard.web.api.endpoint import (
     Endpoint,
     Problem,
     Reply,
+    require_subject,
 )
 from dashboard.web.api.openapi import openapi
 from dashboard.wire.decoding import in_plain_words
@@ -60,6 +63,7 @@ _MOST_AT_ONCE: Final = 8
 _MOST_HELD: Final = _MOST_AT_ONCE * LARGEST_TEXT
 """How many bytes all bodies together may have that came and are not answered yet."""
 
+_BEARER: Final = re.compile(r"Bearer +([\x21-\x7e]{1,200})", re.ASCII | re.IGNORECASE)
 _SECONDS_TO_SEND: Final = 30
 _JSON: Final = "application/json"
 _HALF_PAIR: Final = re.compile(
@@ -125,12 +129,12 @@ class ManagementApi:
         if not application.is_registered():
             raise Problem(HTTPStatus.SERVICE_UNAVAILABLE, "Linewatch is starting: try again")
         own = application.current()
-        token = await token_of(own, request)
+        token = await _token_of(own, request)
         if request.scope["path"] == f"{PREFIX}/openapi.json":
             return Response(openapi(ENDPOINTS, version("linewatch")), media_type=_JSON)
         endpoint, path = self._found(request)
         address = "" if request.client is None else request.client.host
-        by = admitted(endpoint, token, own, address)
+        by = _admitted(endpoint, token, own, address)
         body = bytearray()
         try:
             await self._receive(request, body, endpoint.largest)
@@ -226,12 +230,41 @@ class ManagementApi:
         return Response(text if is_old else shown[0], status, headers, _JSON)
 
 
+async def _token_of(own: Application, request: Request) -> Token:
+    """Return the token of a request; a token in the query is refused."""
+    match = _BEARER.fullmatch(request.headers.get("authorization", ""))
+    found = None
+    if match is not None:
+        tokens = Tokens(own.context)
+        found = await to_thread.run_sync(tokens.presented, Secret(match[1]))
+    if found is None:
+        raise _no_token()
+    return found
+
+
+def _no_token() -> Problem:
+    said = "send a valid token in the header Authorization, after the word Bearer"
+    return Problem(HTTPStatus.UNAUTHORIZED, said, WWW_Authenticate="Bearer")
+
+
+def _admitted(endpoint: Endpoint, token: Token, own: Application, address: str) -> Actor:
+    """Return the actor of a token; NotAllowed or Problem if it may not call an endpoint."""
+    if endpoint.is_limited:
+        require_subject(token, endpoint.subject)
+    by = actor_of(token, own.now(), address)
+    if endpoint.action is not None:
+        by.require(endpoint.action)
+    elif not token.role.includes(endpoint.role):
+        raise Problem(HTTPStatus.FORBIDDEN, f"this takes the role {endpoint.role.value}")
+    return by
+
+
 def _replied(endpoint: Endpoint, asked: Asked) -> Reply:
     """Answer with the present rights: the token may have ended while the body came, or waited."""
     token = Tokens(asked.context).as_now(asked.token)
     if token is None:
-        raise no_token()
-    by = admitted(endpoint, token, asked.application, asked.by.origin)
+        raise _no_token()
+    by = _admitted(endpoint, token, asked.application, asked.by.origin)
     return endpoint.answer(replace(asked, token=token, by=by))
 
 
