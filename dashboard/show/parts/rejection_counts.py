@@ -18,7 +18,7 @@ from dashboard.application.rejection_timeline import Overruns, Shown, SplitBy, T
 from dashboard.application.rejections import LATEST_SORTED, RejectionSummary
 from dashboard.application.time_ranges import Zoom, zoomed
 from dashboard.domain.formatting import counted, moment, share
-from dashboard.domain.markup import Markup, breakable, element, visible
+from dashboard.domain.markup import Markup, breakable, element, plain_label, visible
 from dashboard.domain.rejections.exclusion import or_unknown
 from dashboard.domain.rejections.reasons import KIND_NAMES
 from dashboard.domain.rejections.search import RejectionFilter
@@ -35,7 +35,6 @@ from dashboard.show.charts.rejection_chart import (
     timeline_rows,
 )
 from dashboard.show.parts.chart import Dragging, chart, dragging, zoom_to
-from dashboard.show.parts.count_lists import CountRow, count_list
 from dashboard.show.parts.frame import card, expander, section
 from dashboard.show.parts.list_page import choice_filter, file_button
 from dashboard.show.parts.notices import empty
@@ -48,6 +47,7 @@ SPLIT: Final = "by"
 MOST_RANKED: Final = 8
 _CHART: Final = "rejections-over-time"
 _FEWEST: Final = 2
+_LONGEST_COUNTED: Final = 64
 _LARGE_SHARE: Final = 0.1
 _TWICE: Final = 2
 
@@ -277,3 +277,53 @@ def _senders(counted: GroupCounts, narrowing: Narrowing) -> None:
     ]
     sender = narrowing.wanted.sender
     count_list("senders", rows, None if sender is None else str(sender), narrowing.sender)
+
+
+class CountRow(Struct, frozen=True):
+    """One count: its name, which may be foreign, what a click chooses, and a remark beside it.
+
+    If `value` is empty, it cannot be chosen. `colour` is that of its bar, if it has one of its own.
+    """
+
+    name: str
+    value: str
+    count: int
+    note: str = ""
+    colour: str = ""
+
+
+def count_list(
+    key: str, rows: Sequence[CountRow], chosen: str | None, choose: Callable[[str], None]
+) -> None:
+    """Show counts; a click on one, or Enter, calls `choose` with its value, chosen or not."""
+    highest = max((each.count for each in rows), default=0) or 1
+    with st.container(key=f"counts-{key}", gap=None):
+        for number, row in enumerate(rows):
+            kind = "count" if row.value else "counted"
+            with st.container(key=f"{kind}-{key}-{number}", gap=None):
+                is_chosen = row.value == chosen
+                st.html(_cells(row, highest, is_chosen=is_chosen))
+                if not row.value:
+                    continue
+                doing = "All, not only" if is_chosen else "Only"
+                st.button(
+                    f"{doing} {plain_label(row.name, _LONGEST_COUNTED)}: {row.count:,}",
+                    key=f"choose-{key}-{row.value}",
+                    on_click=choose,
+                    args=(row.value,),
+                )
+
+
+def _cells(row: CountRow, highest: int, *, is_chosen: bool) -> Markup:
+    colour = f"; background: {row.colour}" if row.colour else ""
+    bar = element("i", style=f"width: {row.count / highest:.1%}{colour}", aria_hidden="true")
+    name = breakable(visible(row.name, _LONGEST_COUNTED))
+    return element(
+        "div",
+        element("span", name, class_="lw-mono" if row.name.startswith("0x") else None),
+        element("small", row.note) if row.note else Markup(),
+        element("b", f"{row.count:,}"),
+        element("div", bar, class_="lw-meter"),
+        class_="lw-count is-chosen" if is_chosen else "lw-count",
+        aria_hidden="true" if row.value else None,
+    )
