@@ -12,7 +12,7 @@ USABLE := import sys, venv, ensurepip; sys.exit(sys.version_info < (3, 11))
 
 # The packages whose branches are covered in full, since they decide and touch nothing, and the tests
 # that do it. All others run without: counting branches makes tests take 1.7 times as long.
-PURE := dashboard/domain/*,dashboard/wire/*,dashboard/detect/*,dashboard/alert/compose.py,dashboard/alert/digest_text.py,dashboard/alert/incident_text.py,dashboard/alert/rejection_text.py,dashboard/alert/grouped_text.py,dashboard/alert/fee_chart.py,dashboard/alert/trial_message.py,dashboard/alert/occasion.py,dashboard/alert/payload.py
+PURE := dashboard/domain/*,dashboard/wire/*,dashboard/detect/*,dashboard/alert/compose.py,dashboard/alert/digest_text.py,dashboard/alert/incident_text.py,dashboard/alert/rejection_text.py,dashboard/alert/grouped_text.py,dashboard/alert/fee_chart.py,dashboard/alert/occasion.py,dashboard/alert/payload.py
 PURE_TESTS := tests/unit/domain tests/unit/wire tests/unit/detect tests/unit/alert/test_mail_samples.py tests/unit/alert/test_compose.py tests/unit/alert/test_links_in_messages.py tests/unit/alert/test_incident_text.py tests/unit/alert/test_measured_text.py tests/unit/alert/test_rejection_text.py tests/unit/alert/test_grouped_text.py tests/unit/alert/test_fee_chart.py tests/unit/alert/test_occasion.py tests/unit/alert/test_payload.py
 # A file stays on one worker, which starts its servers once, in the order of tests/conftest.py.
 # Many tests wait for servers half of their time, hence four workers for two cores. Each takes 15

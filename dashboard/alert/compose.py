@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, tzinfo
+from html import escape
 from typing import Final, TypeAlias
 from uuid import UUID
 
@@ -32,10 +33,12 @@ from dashboard.domain.alerts.signed_link import (
     sign,
 )
 from dashboard.domain.fees.busy_spells import BusyContext
-from dashboard.domain.formatting import moment_in, unnamed_network
-from dashboard.domain.markup import unlinked, visible
+from dashboard.domain.formatting import moment, moment_in, unnamed_network
+from dashboard.domain.markup import unlinked, unlinked_name, visible
+from dashboard.domain.people.access import Actor
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.line_limits import NO_TABLES, LineLimits
+from dashboard.wire.decoding import format_timestamp
 
 _CODE: Final = frozenset({"Transaction", "Sender"})
 """Labels of lines with hexadecimal values."""
@@ -297,3 +300,23 @@ def link_of(change: NotifiedChange, text: IncidentText, links: Links) -> str:
     if text.page != "lookup":
         return links.page(text.page, subject.network_id)
     return "" if subject.tx_hash is None else links.lookup(subject.tx_hash)
+
+
+_SUBJECT: Final = "Test message from Linewatch"
+
+
+def message_of_trial(actor: Actor) -> Message:
+    """Return the test message by which people try a channel, for mail and for programs alike."""
+    who = unlinked_name(actor.name)
+    text = (
+        "This is a test message: nothing happened.\n\n"
+        f"{who} asked for it on {moment(actor.at)}. If you can read it, alerts reach you too.\n"
+    )
+    paragraphs = "".join(f"<p>{escape(part.strip())}</p>\n" for part in text.split("\n\n"))
+    html = f'<!doctype html>\n<html lang="en"><body>\n{paragraphs}</body></html>\n'
+    payload = {
+        "type": "test",
+        "timestamp": format_timestamp(actor.at),
+        "data": {"subject": _SUBJECT, "text": text},
+    }
+    return Message(_SUBJECT, text, html, payload=payload)

@@ -8,8 +8,8 @@ from uuid import uuid4
 from msgspec import Struct
 from msgspec.structs import replace
 
+from dashboard.alert.compose import message_of_trial
 from dashboard.alert.message import MessageHeaders, Watch, ignore
-from dashboard.alert.trial_message import message_of_trial
 from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.health.observation import Cost, TrialResult
 from dashboard.domain.people.access import Actor

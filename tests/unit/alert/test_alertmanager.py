@@ -15,11 +15,10 @@ from dashboard.alert.channels.alertmanager import (
     alerts_of,
 )
 from dashboard.alert.channels.http_to_public_addresses import HttpRules, parse_target
-from dashboard.alert.compose import Links, NetworkName
+from dashboard.alert.compose import Links, NetworkName, message_of_trial
 from dashboard.alert.message import Message
 from dashboard.alert.message_writer import load_templates
 from dashboard.alert.payload import payload_of
-from dashboard.alert.trial_message import message_of_trial
 from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.alerts.incident import NotifiedChange
 from dashboard.domain.people.access import Actor

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 from msgspec.structs import replace
 
-from dashboard.alert.compose import ActionLinks, Links, actions_of, compose
+from dashboard.alert.compose import ActionLinks, Links, actions_of, compose, message_of_trial
 from dashboard.alert.message_writer import load_templates
-from dashboard.alert.trial_message import message_of_trial
 from dashboard.alert.verification_mails import message_of_verification
 from dashboard.application.incidents import Incidents
 from dashboard.application.signed_links import LinkActions
