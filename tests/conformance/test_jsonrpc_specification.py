@@ -19,8 +19,6 @@ from dashboard.serve.counters import Counters
 from dashboard.serve.keys.key_ring import KeyLimiter
 from dashboard.serve.rpc.dispatch import CallResult, Dispatcher, ThreadMethod
 
-pytestmark = pytest.mark.anyio
-
 PARSE_ERROR = '{"jsonrpc": "2.0", "error": {"code": -32700, "message": "Parse error"}, "id": null}'
 INVALID = '{"jsonrpc": "2.0", "error": {"code": -32600, "message": "Invalid Request"}, "id": null}'
 NO_METHOD = '"error": {"code": -32601, "message": "Method not found"}'

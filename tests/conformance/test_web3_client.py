@@ -15,8 +15,6 @@ from web3.types import RPCEndpoint
 from tests.conformance.running_apis import GET, SAVE, UNKNOWN_HASH, Served, a_former_report
 from tests.integration.running_server import Signed, a_signed_transaction
 
-pytestmark = pytest.mark.anyio
-
 ODD_LENGTH = "Hex string of transaction hash cannot be parsed: Must have an even length"
 METHOD_NOT_FOUND: Final = -32601
 

@@ -91,7 +91,6 @@ def test_websocket_that_devnet_refuses_is_no_error_in_its_log(tmp_path: Path) ->
     assert "uvicorn" not in log.read_text()
 
 
-@pytest.mark.anyio
 async def test_follower_reads_the_whole_window_at_the_first_start(
     devnet: DevnetProcess, folder: Path
 ) -> None:
@@ -112,7 +111,6 @@ async def test_follower_reads_the_whole_window_at_the_first_start(
     assert fees.head.timestamp <= datetime.now(UTC)
 
 
-@pytest.mark.anyio
 async def test_client_reads_blocks_fees_and_receipts(devnet: DevnetProcess) -> None:
     async with open_client() as http:
         node = NodeClient(HttpAsker(http, Endpoint("devnet", Secret(devnet.url)), RetryPolicy()))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 from pathlib import Path
 
-import pytest
-
 from dashboard.devnet.chain import Chain
 from dashboard.devnet.genesis import open_genesis
 from dashboard.devnet.traffic import BACKLOG, SubmitReport, Traffic, TrafficRunner
@@ -17,8 +15,6 @@ from dashboard.upstream.exclusion import ExclusionClient
 from dashboard.upstream.http import HttpAsker, RetryPolicy, open_client
 from tests.integration.running_server import KEY, a_store, services_of, serving_here, utc_now
 from tests.waiting import PATIENCE
-
-pytestmark = pytest.mark.anyio
 
 QUICK = RetryPolicy(attempts=1, deadline=timedelta(seconds=PATIENCE))
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from time import monotonic
 from typing import Any
 
-import pytest
 from msgspec.structs import replace
 
 from dashboard.application.source_health import NetworkHealth, endpoint_words, read_networks
@@ -35,8 +34,6 @@ from tests.builders import a_hash, a_record
 from tests.integration.faulty_upstreams import Upstream, an_upstream, replying, silent
 from tests.integration.whole_workers import GAS_PERIODS, a_post_office, a_watcher
 from tests.waiting import eventually_async
-
-pytestmark = pytest.mark.anyio
 
 TIMES = 30
 """How much faster the clocks go than time: two minutes without an answer are four seconds."""

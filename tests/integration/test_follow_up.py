@@ -38,8 +38,6 @@ from tests.one_by_one import read_evidence, save_report
 from tests.saved_record import save_record
 from tests.unit.devnet.small_devnet import Devnet, ManualClock
 
-pytestmark = pytest.mark.anyio
-
 ANVIL_NETWORK: Final = NetworkId(CHAIN_ID)
 # The second account of the phrase that every development node is born with: worth nothing.
 KEY: Final = "0x59c6995e998f97a5a0044966f0945389dc9e86dae88c7a8412f4603b6b78690d"

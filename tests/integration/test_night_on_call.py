@@ -12,8 +12,6 @@ from tests.exim import Exim, running_exim
 from tests.integration.night_on_call import Night, links_in, night_on_call, open_link
 from tests.processes import PROJECT
 
-pytestmark = pytest.mark.anyio
-
 PAGE = (
     (PROJECT / "docs" / "alerts.md").read_text(encoding="utf-8").partition("## A night on call")[2]
 )

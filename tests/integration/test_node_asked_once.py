@@ -17,8 +17,6 @@ from tests.integration.running_server import KEY, a_store, services_of, serving_
 from tests.unit.upstream.chain_followers import a_chain
 from tests.waiting import eventually_async
 
-pytestmark = pytest.mark.anyio
-
 OPERATIONS = ("suggestedGasFees", "baseFeeHistory", "baseFeePercentile", "busyThreshold")
 BLOCKS = 5
 

@@ -25,8 +25,6 @@ from tests.integration.faulty_upstreams import PATIENCE, Behaviour, replying, re
 from tests.unit.upstream.chain_followers import GWEI, a_chain
 from tests.unit.upstream.fake_chain import FakeChain
 
-pytestmark = pytest.mark.anyio
-
 HISTORY, BLOCK = "eth_feeHistory", "eth_getBlockByNumber"
 
 

@@ -8,7 +8,6 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import monotonic
 
-import pytest
 from msgspec.structs import replace
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
@@ -53,8 +52,6 @@ from tests.recording_channel import SENDER, message_about
 from tests.routes import alone
 from tests.scripted_upstreams import MovingGas, ScriptedExclusion, ScriptedGas, SilentExclusion
 from tests.waiting import eventually_async
-
-pytestmark = pytest.mark.anyio
 
 BRISK = GasPeriods(timedelta(milliseconds=500), timedelta(minutes=10), timedelta(seconds=1))
 

@@ -24,8 +24,6 @@ from tests.integration.faulty_upstreams import Upstream, an_upstream, replying
 from tests.mail_server import Inbox, mail_server
 from tests.recording_channel import MESSAGE, some_headers
 
-pytestmark = pytest.mark.anyio
-
 Listen = Callable[[ssl.SSLContext], AbstractAsyncContextManager[Upstream]]
 
 

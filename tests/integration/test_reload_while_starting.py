@@ -6,15 +6,11 @@ import asyncio
 import os
 from pathlib import Path
 
-import pytest
-
 from dashboard.supervise import Patience, supervise
 from dashboard.wiring.clock import utc_now
 from dashboard.wiring.reloads import Reload
 from dashboard.wiring.roles import Role, RoleDeaths
 from tests.waiting import eventually_async
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_reload_before_a_role_has_started_is_done_when_it_starts(tmp_path: Path) -> None:

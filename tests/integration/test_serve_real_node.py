@@ -11,8 +11,6 @@ from tests.anvil import Anvil, running_anvil
 from tests.integration.reference_gas import GWEI, gas_operations, read_blocks
 from tests.integration.served_gas import api_over
 
-pytestmark = pytest.mark.anyio
-
 BLOCK_OF_FOUR = ("--gas-limit", "84000")
 
 

@@ -22,8 +22,6 @@ from dashboard.wiring.roles import Role, RoleDeaths, failing_roles, refuse_taken
 from tests.unit.settings.configuration_files import loaded
 from tests.waiting import eventually, eventually_async
 
-pytestmark = pytest.mark.anyio
-
 PATIENCE = Patience(grace=2, back_off=(0.01, 0.02))
 GOODBYE = -1
 

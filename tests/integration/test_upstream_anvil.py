@@ -7,8 +7,6 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime
 
-import pytest
-
 from dashboard.domain.fees.suggestion import FeePolicy
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.secret import Secret
@@ -17,8 +15,6 @@ from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.http import HttpAsker, RetryPolicy, open_client
 from dashboard.upstream.node import NodeClient
 from tests.anvil import CHAIN_ID, Anvil, running_anvil
-
-pytestmark = pytest.mark.anyio
 
 GWEI = 10**9
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)

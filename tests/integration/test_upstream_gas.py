@@ -25,8 +25,6 @@ from tests.integration.faulty_upstreams import (
     silent,
 )
 
-pytestmark = pytest.mark.anyio
-
 CREDENTIALS: list[tuple[Credentials, str, bool]] = [
     (PathKey(Secret("k y/1")), "/v3/k%20y%2F1/networks/59144/busyThreshold", False),
     (BasicKey(Secret("key"), Secret("s3cret")), "/networks/59144/busyThreshold", True),

@@ -39,8 +39,6 @@ from tests.integration.faulty_upstreams import (
 )
 from tests.integration.upstream_faults import LIMIT, MISBEHAVIOURS, patience_with
 
-pytestmark = pytest.mark.anyio
-
 UNTRUSTED = Path(__file__).parent / "untrusted.pem"
 
 

@@ -23,8 +23,6 @@ from tests.integration.faulty_upstreams import (
 )
 from tests.integration.upstream_faults import MISBEHAVIOURS, patience_with
 
-pytestmark = pytest.mark.anyio
-
 HASHES = [TxHash(bytes([place]) * 32) for place in range(5)]
 CANARIES: dict[str, Behaviour] = {
     "echo": echoing,

@@ -9,8 +9,6 @@ from starlette.types import ASGIApp, Message
 from dashboard.devnet.methods import LARGEST_BATCH, LARGEST_BODY, build_app
 from tests.unit.devnet.small_devnet import ManualClock, a_chain
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def app() -> ASGIApp:

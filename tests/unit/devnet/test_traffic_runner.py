@@ -16,8 +16,6 @@ from dashboard.domain.rejections.exclusion import RejectionReport, SaveStatus
 from dashboard.errors import StoreUnavailable, UpstreamUnavailable
 from tests.unit.devnet.small_devnet import Devnet, ManualClock
 
-pytestmark = pytest.mark.anyio
-
 
 @dataclass
 class Serve:

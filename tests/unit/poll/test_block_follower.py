@@ -82,7 +82,6 @@ def scene() -> Scene:
     return Scene()
 
 
-@pytest.mark.anyio
 async def test_hash_in_no_block_needs_no_receipt(scene: Scene) -> None:
     await scene.settled()
     scene.chain.include(HASHES[4])
@@ -99,7 +98,6 @@ async def ask_about_others(scene: Scene) -> frozenset[TxHash]:
     return scene.follower.named
 
 
-@pytest.mark.anyio
 @pytest.mark.parametrize("is_lagging", [False, True])
 async def test_hash_that_a_block_names_stays_named_until_the_node_has_its_receipt(
     scene: Scene, *, is_lagging: bool
@@ -122,7 +120,6 @@ async def test_hash_that_a_block_names_stays_named_until_the_node_has_its_receip
     assert await ask_about_others(scene) == frozenset()
 
 
-@pytest.mark.anyio
 async def test_hash_that_a_block_names_is_found_however_far_the_node_of_receipts_is_behind(
     scene: Scene,
 ) -> None:
@@ -140,14 +137,12 @@ async def test_hash_that_a_block_names_is_found_however_far_the_node_of_receipts
     assert scene.said[HASHES[4]]
 
 
-@pytest.mark.anyio
 async def test_nonce_of_a_known_sender_is_asked_for_all_the_same(scene: Scene) -> None:
     await scene.settled()
 
     assert await scene.poll(HASHES[0], HASHES[1]) == 2
 
 
-@pytest.mark.anyio
 async def test_blocks_that_cannot_be_read_are_replaced_by_receipts_for_a_while(
     scene: Scene,
 ) -> None:
@@ -162,7 +157,6 @@ async def test_blocks_that_cannot_be_read_are_replaced_by_receipts_for_a_while(
     assert await scene.poll() == 0
 
 
-@pytest.mark.anyio
 async def test_gap_in_the_blocks_asks_about_everything_again(scene: Scene) -> None:
     await scene.settled()
     scene.chain.include(HASHES[4])
@@ -172,7 +166,6 @@ async def test_gap_in_the_blocks_asks_about_everything_again(scene: Scene) -> No
     assert scene.said[HASHES[4]]
 
 
-@pytest.mark.anyio
 async def test_blocks_are_not_read_where_receipts_are_fewer(scene: Scene) -> None:
     await scene.settled()
     scene.chain.mine(*range(31))
@@ -181,7 +174,6 @@ async def test_blocks_are_not_read_where_receipts_are_fewer(scene: Scene) -> Non
     assert len(scene.chain.calls) < 10
 
 
-@pytest.mark.anyio
 async def test_blocks_are_not_read_where_they_would_spare_no_question(scene: Scene) -> None:
     await scene.poll()
     scene.chain.mine(*range(9))
@@ -190,7 +182,6 @@ async def test_blocks_are_not_read_where_they_would_spare_no_question(scene: Sce
     assert [number for number, _ in scene.chain.asked("eth_getBlockByNumber")] == ["latest"] * 2
 
 
-@pytest.mark.anyio
 async def test_inclusion_that_a_reorganisation_took_away_is_seen_at_once(scene: Scene) -> None:
     await scene.settled()
     scene.chain.include(HASHES[4])

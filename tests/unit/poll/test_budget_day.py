@@ -7,7 +7,6 @@ from datetime import date, timedelta
 from typing import Any
 from uuid import uuid4
 
-import pytest
 from msgspec.structs import replace
 
 from dashboard.domain.alerts.condition import State
@@ -27,8 +26,6 @@ from tests.unit.poll.condition_scene import conditions_of, told
 from tests.unit.poll.exclusion_poll_scene import POLICY, watch
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker
 from tests.unit.upstream.scripted_exclusion import single_or_batch, summary, truth
-
-pytestmark = pytest.mark.anyio
 
 TICK = timedelta(minutes=4)
 DAY = 20_000

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from dashboard.domain.alerts.condition import Signal, State, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
 from dashboard.domain.alerts.kinds.stale_fees import AgeGrounds
@@ -22,8 +20,6 @@ from tests.unit.poll.condition_scene import (
     set_fee,
     told,
 )
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_nobody_is_told_of_the_conditions_that_a_network_begins_with(scene: Scene) -> None:

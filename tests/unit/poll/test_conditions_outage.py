@@ -28,8 +28,6 @@ from tests.unit.poll.condition_scene import (
     told,
 )
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_silent_upstream_is_told_once_and_mutes_all_that_depends_on_it(scene: Scene) -> None:
     await scene.go_on(MINUTE)

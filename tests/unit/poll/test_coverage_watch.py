@@ -209,7 +209,6 @@ def a_metered_archive(scene: Scene, store: Store, meter: Meter) -> GasArchive:
     return GasArchive(NetworkStore(store, A_NETWORK, scene.term, meter), scene.conditions)
 
 
-@pytest.mark.anyio
 async def test_what_a_poll_asked_is_in_the_ledger_with_what_it_saw(
     store: Store, scene: Scene
 ) -> None:
@@ -222,7 +221,6 @@ async def test_what_a_poll_asked_is_in_the_ledger_with_what_it_saw(
     assert spent(store) == {"suggestedGasFees": Spent(2, 160)}
 
 
-@pytest.mark.anyio
 async def test_what_a_poll_could_not_write_down_is_counted_the_next_time(
     store: Store, scene: Scene
 ) -> None:
@@ -240,7 +238,6 @@ async def test_what_a_poll_could_not_write_down_is_counted_the_next_time(
     assert spent(store) == {"suggestedGasFees": Spent(2, 160)}
 
 
-@pytest.mark.anyio
 async def test_live_question_is_in_the_ledger_too(store: Store) -> None:
     meter = Meter()
     meter.note_at(USUAL)("getTransactionExclusionStatusV1", 1)

@@ -6,12 +6,8 @@ import asyncio
 from collections.abc import Callable
 from datetime import timedelta
 
-import pytest
-
 from dashboard.poll.jobs import deliver
 from dashboard.poll.lease import Term
-
-pytestmark = pytest.mark.anyio
 
 TERM = Term("worker", 7, timedelta(hours=1), timedelta)
 

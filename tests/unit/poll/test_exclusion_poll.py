@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import timedelta
 
-import pytest
 from sqlalchemy import Engine, event
 
 from dashboard.domain.alerts.condition import State
@@ -25,8 +24,6 @@ from tests.unit.poll.exclusion_poll_scene import (
     state_of,
     watch,
 )
-
-pytestmark = pytest.mark.anyio
 
 
 async def test_tracked_hash_is_asked_within_one_tick(

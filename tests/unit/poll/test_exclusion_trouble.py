@@ -38,8 +38,6 @@ from tests.unit.poll.exclusion_poll_scene import (
     watch,
 )
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_restart_with_nothing_changed_tells_nothing_again(
     store: Store, new_poll: NewPoll, upstream: ScriptedExclusion, fake_clock: FakeClock

@@ -8,8 +8,6 @@ from datetime import timedelta
 from typing import Any
 from uuid import uuid4
 
-import pytest
-
 from dashboard.application.polling_plan import FOLLOWED_FOR, planned_polling
 from dashboard.domain.health.budgets import Budget, BudgetState
 from dashboard.domain.health.observation import Cost, Spent
@@ -33,8 +31,6 @@ from tests.unit.poll.exclusion_poll_scene import POLICY, watch
 from tests.unit.upstream.fake_chain import FakeChain
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, result
 from tests.unit.upstream.scripted_exclusion import single_or_batch, truth
-
-pytestmark = pytest.mark.anyio
 
 SPANS = ((15, 80), (60, 120), (300, 260))
 """Seconds between ticks, and how many: they span a day."""

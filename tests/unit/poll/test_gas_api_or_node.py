@@ -22,8 +22,6 @@ from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import ScriptedGas
 from tests.unit.poll.condition_scene import a_term, conditions_of, latest, tick_for
 
-pytestmark = pytest.mark.anyio
-
 SUGGESTED = Operation.SUGGESTED_GAS_FEES
 PERIODS = GasPeriods(seconds(4), timedelta(minutes=10), timedelta(minutes=1))
 

@@ -15,8 +15,6 @@ from tests.unit.upstream.chain_followers import a_chain, follow
 from tests.unit.upstream.fake_chain import FakeChain
 from tests.unit.upstream.scripted_asker import Call
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def fake_clock() -> FakeClock:

@@ -18,8 +18,6 @@ from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import ScriptedGas
 from tests.unit.poll.condition_scene import LEASE, a_term, conditions_of, latest, tick_for
 
-pytestmark = pytest.mark.anyio
-
 PERIODS = GasPeriods(seconds(4), timedelta(minutes=2), seconds(20))
 
 

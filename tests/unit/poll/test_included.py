@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
-
 from dashboard.domain.alerts.condition import State
 from dashboard.domain.quantity import TxHash
 from dashboard.domain.rejections.exclusion import INCLUDED, StatusClaim
@@ -23,8 +21,6 @@ from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import ScriptedExclusion
 from tests.unit.poll.condition_scene import told
 from tests.unit.poll.exclusion_poll_scene import a_poll, let_pass, news, watch
-
-pytestmark = pytest.mark.anyio
 
 BLOCK = Inclusion(7, bytes(32), is_successful=True)
 HOUR = timedelta(hours=1)

@@ -36,8 +36,6 @@ from tests.unit.poll.condition_scene import told
 from tests.unit.poll.exclusion_poll_scene import evidence_of, remove, watch
 from tests.unit.poll.inclusion_poll_scene import ScriptedBlocks, ScriptedNode, a_poll
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.fixture
 def node() -> ScriptedNode:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
 from msgspec.structs import replace
 
 from dashboard.domain.alerts.condition import State, SubjectKind
@@ -25,8 +24,6 @@ from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import SILENCE, ScriptedExclusion
 from tests.unit.poll.condition_scene import a_term, conditions_of, told
 from tests.unit.poll.exclusion_poll_scene import a_poll, let_pass, news, watch
-
-pytestmark = pytest.mark.anyio
 
 MINUTE = timedelta(minutes=1)
 DAY = timedelta(days=1)

@@ -27,8 +27,6 @@ from tests.scripted_upstreams import SILENCE, ScriptedExclusion, SilentExclusion
 from tests.unit.poll.condition_scene import told
 from tests.waiting import PATIENCE
 
-pytestmark = pytest.mark.anyio
-
 AMPLE = timedelta(seconds=PATIENCE)
 
 

@@ -36,8 +36,6 @@ from tests.unit.poll.condition_scene import a_term
 from tests.unit.poll.exclusion_poll_scene import POLICY, NewPoll, let_pass, state_of, watch
 from tests.unit.store.old_rows import forget, rows_of
 
-pytestmark = pytest.mark.anyio
-
 NETWORKS = (A_NETWORK, ANOTHER_NETWORK)
 HASHES = tuple(a_hash(number) for number in range(1, 17))
 PERIOD = seconds(60)

@@ -17,8 +17,6 @@ from tests.scripted_upstreams import ScriptedExclusion
 from tests.unit.poll.condition_scene import told
 from tests.unit.poll.exclusion_poll_scene import NewPoll, let_pass, news, remove, watch
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_removed_hash_leaves_the_schedule_and_its_neighbours_stay(
     store: Store, poll: ExclusionPoll, upstream: ScriptedExclusion, fake_clock: FakeClock

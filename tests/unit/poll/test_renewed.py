@@ -22,8 +22,6 @@ from tests.scripted_upstreams import ScriptedExclusion
 from tests.unit.poll.exclusion_poll_scene import a_poll, evidence_of, let_pass, watch
 from tests.unit.poll.test_included import HOUR, asked, pass_hours, tell
 
-pytestmark = pytest.mark.anyio
-
 DAY = timedelta(days=1)
 
 

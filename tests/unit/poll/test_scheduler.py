@@ -15,8 +15,6 @@ from dashboard.poll.scheduler import Job, Scheduler
 from tests.fake_clock import FakeClock
 from tests.waiting import PATIENCE
 
-pytestmark = pytest.mark.anyio
-
 NEVER_AGAIN = timedelta(days=365)
 AT_ONCE = timedelta(milliseconds=10)
 

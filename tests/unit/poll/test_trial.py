@@ -19,8 +19,6 @@ from tests.unit.upstream.chain_followers import a_chain
 from tests.unit.upstream.fake_chain import FakeChain
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, fault, result
 
-pytestmark = pytest.mark.anyio
-
 TRIAL = Trial(FakeClock().clocks)
 DEVNET = NetworkId(424242)
 

@@ -15,8 +15,6 @@ from dashboard.serve.rpc import websocket_endpoint
 from dashboard.serve.rpc.dispatch import Dispatcher, HttpEndpoint
 from tests.unit.serve.asgi_connection import Connection
 
-pytestmark = pytest.mark.anyio
-
 CALLER = ApiKey.of("tests", Secret("key"))
 RPC = Dispatcher({}, KeyLimiter(), Counters(), largest_batch=5)
 CONNECT = {"type": "websocket.connect"}

@@ -14,8 +14,6 @@ from streamlit.proto.WidgetStates_pb2 import WidgetState, WidgetStates
 
 from dashboard.show.browser_messages import BoundedMessages
 
-pytestmark = pytest.mark.anyio
-
 MANY: Final = 10_001
 GONE: Final = {"type": "websocket.disconnect", "code": 1001}
 

@@ -14,8 +14,6 @@ from tests.unit.upstream.chain_followers import a_chain
 from tests.unit.upstream.fake_chain import FakeChain
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, result
 
-pytestmark = pytest.mark.anyio
-
 NETWORK = NetworkId(424242)
 
 

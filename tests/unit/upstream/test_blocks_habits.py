@@ -26,9 +26,6 @@ from tests.unit.upstream.chain_followers import (
 from tests.unit.upstream.fake_chain import FakeChain
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, result
 
-pytestmark = pytest.mark.anyio
-
-
 HABITS: dict[str, dict[str, Any]] = {
     "refuses old ranges": {"history_depth": 1000},
     "refuses old ranges with a code of its own": {"history_depth": 1000, "history_fault": -32000},

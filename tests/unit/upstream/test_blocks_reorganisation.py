@@ -15,8 +15,6 @@ from tests.unit.upstream.chain_followers import (
     load,
 )
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.mark.parametrize("replaced", [1, 2, 5, 30])
 @pytest.mark.parametrize("replacing", [1, 3, 40])

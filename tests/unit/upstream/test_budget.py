@@ -17,8 +17,6 @@ from tests.fake_clock import FakeClock
 from tests.unit.upstream.chain_followers import a_chain
 from tests.unit.upstream.scripted_asker import ScriptedAsker
 
-pytestmark = pytest.mark.anyio
-
 DAY, MONTH = BudgetPeriod.DAY, BudgetPeriod.MONTH
 
 

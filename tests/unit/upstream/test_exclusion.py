@@ -30,8 +30,6 @@ from tests.unit.upstream.scripted_exclusion import (
     truth,
 )
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_question_for_no_hash_is_not_asked() -> None:
     asker = ScriptedAsker(truth)

@@ -17,8 +17,6 @@ from tests.builders import a_hash, a_record
 from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import SILENCE, ScriptedExclusion
 
-pytestmark = pytest.mark.anyio
-
 ONE, OTHER = a_hash(1), a_hash(2)
 BARE = a_record(timestamp=None, tx_rejection_stage=RejectionStage.UNKNOWN)
 

@@ -27,8 +27,6 @@ from tests.unit.upstream.scripted_exclusion import (
     truth,
 )
 
-pytestmark = pytest.mark.anyio
-
 
 def without(place: int) -> Answer:
     return lambda calls: [each for at, each in enumerate(truth(calls)) if at != place]

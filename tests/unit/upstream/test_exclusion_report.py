@@ -19,8 +19,6 @@ from tests.unit.upstream.scripted_exclusion import (
     a_report,
 )
 
-pytestmark = pytest.mark.anyio
-
 
 @pytest.mark.parametrize("status", list(SaveStatus))
 async def test_report_returns_what_became_of_it(status: SaveStatus) -> None:

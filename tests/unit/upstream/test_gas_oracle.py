@@ -16,8 +16,6 @@ from tests.unit.upstream.chain_followers import (
 )
 from tests.unit.upstream.scripted_asker import Call
 
-pytestmark = pytest.mark.anyio
-
 
 async def test_follower_has_no_answer_before_its_first_block() -> None:
     follower = follow(a_chain(3))

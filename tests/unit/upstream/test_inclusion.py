@@ -18,8 +18,6 @@ from tests.builders import a_hash, an_address, seconds
 from tests.fake_clock import FakeClock
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, fault, result
 
-pytestmark = pytest.mark.anyio
-
 NETWORK: Final = NetworkId(1)
 BLOCK_HASH: Final = f"0x{'ab' * 32}"
 

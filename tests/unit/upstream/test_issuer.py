@@ -31,8 +31,6 @@ from dashboard.errors import UpstreamUnavailable, UpstreamUnreadable
 from dashboard.upstream.issuer import IssuerClient
 from tests.waiting import PATIENCE
 
-pytestmark = pytest.mark.anyio
-
 Talk = Callable[[SocketStream], Awaitable[None]]
 
 HEAD = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

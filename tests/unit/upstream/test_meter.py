@@ -5,8 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from dataclasses import replace
 
-import pytest
-
 from dashboard.domain.health.budgets import FREE, USUAL
 from dashboard.domain.health.observation import Spent
 from dashboard.errors import StoreUnavailable, UpstreamUnreadable
@@ -42,7 +40,6 @@ def test_calls_that_were_not_written_down_are_handed_over_again() -> None:
         assert metered.spent == {"busyThreshold": Spent(2, 160)}
 
 
-@pytest.mark.anyio
 async def test_each_question_of_a_batch_is_a_call() -> None:
     meter = Meter()
     exclusion, node = ScriptedAsker(truth), ScriptedAsker(lambda _: [])

@@ -21,8 +21,6 @@ from tests.builders import A_NETWORK
 from tests.unit.upstream.chain_followers import a_chain
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, fault, result
 
-pytestmark = pytest.mark.anyio
-
 HASH = TxHash(b"\x42" * 32)
 
 

@@ -23,8 +23,6 @@ from tests.unit.upstream.chain_followers import TickingClock, a_chain, assert_ho
 from tests.unit.upstream.fake_chain import FakeChain
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker
 
-pytestmark = pytest.mark.anyio
-
 LOOK = timedelta(seconds=10)
 DOWN = UpstreamUnavailable("down")
 

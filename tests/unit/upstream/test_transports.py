@@ -16,8 +16,6 @@ from tests.fake_clock import FakeClock
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, fault
 from tests.unit.upstream.scripted_exclusion import hashes, single_or_batch, summary, truth
 
-pytestmark = pytest.mark.anyio
-
 RIGHT = ["null", "record"] * 10
 DOWN = UpstreamUnavailable("devnet test endpoint: no answer: cannot connect")
 

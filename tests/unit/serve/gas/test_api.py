@@ -15,8 +15,6 @@ from dashboard.serve.gas import FollowedNetwork, GasApi
 from dashboard.serve.monitoring.health import node_problem
 from tests.unit.serve.scripted_follower import Clock, ScriptedFollower
 
-pytestmark = pytest.mark.anyio
-
 CALLER = ApiKey.of("tests", Secret("key"))
 MINUTE = timedelta(minutes=1)
 

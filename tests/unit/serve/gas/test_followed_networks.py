@@ -12,8 +12,6 @@ from dashboard.errors import UpstreamRefused, UpstreamThrottled, UpstreamUnavail
 from dashboard.serve.gas import FollowedNetwork, block_time
 from tests.unit.serve.scripted_follower import GWEI, Clock, ScriptedFollower, a_header
 
-pytestmark = pytest.mark.anyio
-
 SECOND = timedelta(seconds=1)
 
 

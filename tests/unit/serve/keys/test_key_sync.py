@@ -30,8 +30,6 @@ from tests.builders import A_MOMENT, seconds
 from tests.flaky_store import FlakyStore, PassingStore
 from tests.waiting import eventually_async
 
-pytestmark = pytest.mark.anyio
-
 SOON = timedelta(milliseconds=5)
 CONFIGURED = ApiKey.of("wallets", Secret("w"), Secret("ws"))
 

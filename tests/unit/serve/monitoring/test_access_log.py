@@ -11,8 +11,6 @@ from dashboard.serve.monitoring.health import AccessLog
 from dashboard.serve.routes import SCOPE_CALLER, SCOPE_ROUTE
 from tests.unit.serve.asgi_connection import Connection
 
-pytestmark = pytest.mark.anyio
-
 
 def a_request(path: str) -> Scope:
     return {"type": "http", "method": "GET", "path": path}

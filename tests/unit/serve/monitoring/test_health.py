@@ -23,8 +23,6 @@ from tests.full_disk import disk_that_takes_nothing
 from tests.integration.running_server import services_of
 from tests.unit.serve.scripted_follower import Clock, ScriptedFollower
 
-pytestmark = pytest.mark.anyio
-
 CALLER = ApiKey.of("tests", Secret("key"))
 MINUTE = timedelta(minutes=1)
 

@@ -18,8 +18,6 @@ from dashboard.serve.keys.key_ring import KeyLimiter
 from dashboard.serve.rpc.dispatch import AnyMethod, CallResult, Dispatcher, ThreadMethod
 from dashboard.wire.jsonrpc import RpcError
 
-pytestmark = pytest.mark.anyio
-
 CALLER = ApiKey.of("tests", Secret("key"))
 
 

@@ -6,8 +6,6 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import pytest
-
 from dashboard.domain.people.access import ApiKey
 from dashboard.domain.secret import Secret
 from dashboard.serve.counters import Counters
@@ -22,8 +20,6 @@ from dashboard.serve.rpc.dispatch import (
     SessionMethod,
 )
 from dashboard.serve.subscriptions import Session
-
-pytestmark = pytest.mark.anyio
 
 CALLER = ApiKey.of("tests", Secret("key"))
 

@@ -43,8 +43,6 @@ from tests.integration.running_server import (
 from tests.rpc_messages import METHOD, rpc_messages
 from tests.saved_record import save_record
 
-pytestmark = pytest.mark.anyio
-
 EVERYBODY = ApiKey.of("everybody", Secret("key"))
 NARROW = ApiKey.of("narrow", Secret("key"), network_ids=[ANOTHER_NETWORK])
 OLD = A_MOMENT - QUERYABLE_WINDOW - timedelta(milliseconds=1)

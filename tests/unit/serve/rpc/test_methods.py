@@ -28,8 +28,6 @@ from tests.integration.running_server import (
     services_of,
 )
 
-pytestmark = pytest.mark.anyio
-
 EVERYBODY = ApiKey.of("everybody", Secret("key"))
 ONLY_OTHER = ApiKey.of("narrow", Secret("key"), network_ids=[OTHER_NETWORK])
 

@@ -13,8 +13,6 @@ from dashboard.store.rejections.known_hashes import KnownHashes, LoadedHeads, Re
 from tests.builders import a_hash
 from tests.waiting import PATIENCE, eventually_async
 
-pytestmark = pytest.mark.anyio
-
 
 class Distant(RejectionReader):
     """A store that is read; a read finds what is there as it begins, and waits."""

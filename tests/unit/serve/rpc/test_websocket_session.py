@@ -6,7 +6,6 @@ import asyncio
 import threading
 from collections.abc import Sequence
 
-import pytest
 from anyio import CapacityLimiter, to_thread
 from anyio.lowlevel import checkpoint
 from starlette.types import Message
@@ -20,8 +19,6 @@ from dashboard.serve.rpc.dispatch import Dispatcher
 from dashboard.serve.rpc.websocket_endpoint import WebSocketSession
 from dashboard.serve.subscriptions import Session
 from tests.waiting import PATIENCE, eventually_async
-
-pytestmark = pytest.mark.anyio
 
 
 class SlowDispatcher(Dispatcher):

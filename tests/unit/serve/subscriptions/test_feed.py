@@ -10,7 +10,6 @@ from pathlib import Path
 from uuid import UUID
 
 import msgspec
-import pytest
 from anyio.lowlevel import checkpoint
 
 from dashboard.domain.people.access import ApiKey
@@ -25,8 +24,6 @@ from tests.flaky_store import PassingStore
 from tests.integration.running_server import NETWORK, a_store, utc_now
 from tests.saved_record import save_record
 from tests.waiting import PATIENCE, eventually_async
-
-pytestmark = pytest.mark.anyio
 
 EVERYTHING = RejectionFilter(network_ids=frozenset({NETWORK}))
 

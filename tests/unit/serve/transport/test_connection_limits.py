@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
 from msgspec.structs import replace
 
 from dashboard.transport.connection_limits import (
@@ -10,8 +9,6 @@ from dashboard.transport.connection_limits import (
     ConnectionLimits,
     ConnectionPhase,
 )
-
-pytestmark = pytest.mark.anyio
 
 LIMITS = ConnectionLimits(largest_connections=3, largest_connections_per_address=2)
 

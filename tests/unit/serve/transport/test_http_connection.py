@@ -19,8 +19,6 @@ from dashboard.transport.connection_limits import (
 )
 from dashboard.transport.http_connection import LimitedHttpConnection
 
-pytestmark = pytest.mark.anyio
-
 HEAD = b"GET /%d HTTP/1.1\r\nHost: x\r\nX-Padding: " + b"x" * 1_000 + b"\r\n\r\n"
 
 

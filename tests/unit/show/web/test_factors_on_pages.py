@@ -31,8 +31,6 @@ from tests.waiting import PATIENCE
 
 __all__ = ["queries", "store"]
 
-pytestmark = pytest.mark.anyio
-
 HERE = {"Origin": "https://localhost"}
 KEY = Authenticator(origin="https://localhost", host="localhost")
 HOSTILE = '"><script>alert(1)</script>'

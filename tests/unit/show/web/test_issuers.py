@@ -5,7 +5,6 @@ from __future__ import annotations
 from urllib.parse import parse_qs, urlsplit
 
 import httpx
-import pytest
 from msgspec.structs import replace
 
 from dashboard.application import application
@@ -19,8 +18,6 @@ from dashboard.web.sign_in import SignInGate
 from tests.unit.show.web.gate_site import POLICY, pages, queries, store
 
 __all__ = ["queries", "store"]
-
-pytestmark = pytest.mark.anyio
 
 
 class TwoIssuers:

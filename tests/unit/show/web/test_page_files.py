@@ -15,8 +15,6 @@ from starlette.types import Receive, Scope, Send
 
 from dashboard.web.files import PageFiles, first_asked, index_of_pages
 
-pytestmark = pytest.mark.anyio
-
 STATIC = files("streamlit").joinpath("static")
 NAMES = [each.name for each in STATIC.joinpath("static/js").iterdir()]
 SCRIPT = next(f"/static/js/{name}" for name in NAMES if name.startswith("index."))

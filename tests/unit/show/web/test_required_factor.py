@@ -39,8 +39,6 @@ from tests.unit.show.web.test_sign_in import BEHIND, Socket
 
 __all__ = ["store"]
 
-pytestmark = pytest.mark.anyio
-
 REQUIRED = frozenset({Role.OPERATOR, Role.ADMIN})
 LAPTOP = Device("Firefox", "192.0.2.1")
 KEY = Authenticator(origin=SITE.origin, host=SITE.host)

@@ -35,8 +35,6 @@ from tests.unit.show.web.test_sign_in import BEHIND
 
 __all__ = ["queries", "store"]
 
-pytestmark = pytest.mark.anyio
-
 TO_SIGN_IN, SIGNED_OUT, NOT_FOUND, GIVEN = 303, 401, 404, 200
 ANSWERS: Final[Mapping[object, Mapping[str, tuple[int, int]]]] = {
     StrictHeaders: {},

@@ -20,8 +20,6 @@ from tests.browser.seeded_store import HOSTILE, SIMULATED, tx_hash
 from tests.builders import A_MOMENT
 from tests.unit.show.page_runs import UnreadableStore
 
-pytestmark = pytest.mark.anyio
-
 ADA = Actor("Ada", A_MOMENT)
 SITE = "https://watch.example"
 

@@ -42,8 +42,6 @@ from tests.unit.show.web.gate_site import (
 
 __all__ = ["queries", "store"]
 
-pytestmark = pytest.mark.anyio
-
 BEHIND = (
     *(f"/{name}" for name in PAGES),
     "/_stcore/health",

@@ -38,8 +38,6 @@ from tests.databases import new_sqlite_store
 from tests.delivery_checks import reject
 from tests.seeded_application import addresses_off
 
-pytestmark = pytest.mark.anyio
-
 OPS = Recipient("mail", "<ops>@example.org")
 KEY = b"k" * 32
 HOUR = timedelta(hours=1)

@@ -13,8 +13,6 @@ from starlette.types import Receive, Scope, Send
 from dashboard.application.text import PAGES
 from dashboard.web.files import SiteMap, not_found
 
-pytestmark = pytest.mark.anyio
-
 
 async def streamlit(scope: Scope, receive: Receive, send: Send) -> None:
     """Answer as Streamlit does: its index for every address but those of files."""

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import pytest
 from starlette.types import Message, Receive, Scope, Send
 
 from dashboard.web.strict_headers import StrictHeaders, content_security_policy
-
-pytestmark = pytest.mark.anyio
 
 PAGE = '<script type="module" src="./a.js"></script><script>\n  go()\n</script>'
 HASH_OF_GO = (

@@ -23,8 +23,6 @@ from tests.waiting import eventually_async
 
 __all__ = ["queries", "store"]
 
-pytestmark = pytest.mark.anyio
-
 
 class TroubledStore(PassingStore):
     """The same store, which cannot be read while there is trouble."""
