@@ -38,6 +38,7 @@ from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
+    HOUR,
     a_hash,
     a_transition,
     an_id,
@@ -48,8 +49,6 @@ from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS, RecordingChannel
 
 ANN = Actor("Ann", A_MOMENT)
-HOUR: Final = timedelta(hours=1)
-MINUTE: Final = timedelta(minutes=1)
 BUSY: Final = Rule(
     "busy", RuleKind.BUSY, remind_every=HOUR, escalate_after=2 * HOUR, escalate_to=(OTHERS,)
 )

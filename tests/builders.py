@@ -25,6 +25,9 @@ A_MOMENT: Final = datetime(2026, 11, 20, 12, 0, 0, tzinfo=UTC)
 A_NETWORK: Final = NetworkId(424242)
 ANOTHER_NETWORK: Final = NetworkId(59144)
 GWEI: Final = 10**9
+MINUTE: Final = timedelta(minutes=1)
+HOUR: Final = timedelta(hours=1)
+DAY: Final = timedelta(days=1)
 
 
 def seconds(count: float) -> timedelta:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 
@@ -24,6 +23,7 @@ from tests.builders import (
     A_MOMENT,
     A_NETWORK,
     ANOTHER_NETWORK,
+    DAY,
     a_notification,
     a_record,
     a_rejection,
@@ -37,7 +37,6 @@ from tests.read_messages import as_read
 
 TX_HASH = TxHash.parse("0x2d6a" + "4b" * 28 + "800e")
 NAMES = {A_NETWORK: NetworkName("devnet", is_simulated=True), ANOTHER_NETWORK: NetworkName("Linea")}
-DAY = timedelta(days=1)
 UNSUPPORTED = "Transaction line count for module PRECOMPILE_BLAKE_ROUNDS=1 is above the limit 0"
 UNCOUNTED = "Internal Error: do not know what to do with result: INVALID_LINE_COUNT"
 SILENT = load_templates(NAMES, Links())

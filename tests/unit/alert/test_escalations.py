@@ -19,8 +19,8 @@ from dashboard.domain.people.recipients import (
     RecipientProfile,
 )
 from dashboard.store.alerts.recipients import turn_off
-from tests.alert_watch import HOUR, MINUTE, Watch
-from tests.builders import A_MOMENT
+from tests.alert_watch import Watch
+from tests.builders import A_MOMENT, HOUR, MINUTE
 from tests.recording_channel import ONCALL, OTHERS
 
 EVENING = (WeekSpan.parse("mon-sun 18:00-20:00"),)  # it is noon

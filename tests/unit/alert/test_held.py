@@ -48,8 +48,8 @@ from dashboard.store.alerts.silences import add_silence, end_silence
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import notification_members
 from dashboard.store.schema import notifications as stored
-from tests.alert_watch import A_MATCHER, ANN, HOUR, MINUTE, PLAIN, Watch
-from tests.builders import A_MOMENT, A_NETWORK, an_id, seconds
+from tests.alert_watch import A_MATCHER, ANN, PLAIN, Watch
+from tests.builders import A_MOMENT, A_NETWORK, HOUR, MINUTE, an_id, seconds
 from tests.delivery_checks import PATIENT, notifications, reject
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS

@@ -21,8 +21,8 @@ from dashboard.errors import DeliveryDeferred
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notifications import with_incidents
 from dashboard.store.engine.engine import Store
-from tests.alert_watch import HOUR, MINUTE, PLAIN, Watch
-from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_transition, seconds
+from tests.alert_watch import PLAIN, Watch
+from tests.builders import A_NETWORK, ANOTHER_NETWORK, HOUR, MINUTE, a_hash, a_transition, seconds
 from tests.delivery_checks import notifications, reject
 from tests.recording_channel import ONCALL
 

@@ -27,8 +27,8 @@ from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.closings import open_notifications
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from tests.alert_watch import BUSY, HOUR, PLAIN, REMINDING, Watch
-from tests.builders import A_NETWORK, a_hash, a_transition, an_address, an_id, seconds
+from tests.alert_watch import BUSY, PLAIN, REMINDING, Watch
+from tests.builders import A_NETWORK, HOUR, a_hash, a_transition, an_address, an_id, seconds
 from tests.delivery_checks import reject
 from tests.recording_channel import ONCALL, OTHERS
 

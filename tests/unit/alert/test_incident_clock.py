@@ -29,8 +29,8 @@ from dashboard.store.alerts.incident_list import open_incident_stories, respond
 from dashboard.store.alerts.recipients import turn_off
 from dashboard.store.alerts.silences import add_silence, end_silence
 from dashboard.store.schema import notification_members
-from tests.alert_watch import ANN, BUSY, HOUR, MINUTE, REMINDING, Watch
-from tests.builders import A_NETWORK, a_hash, a_transition, an_id, seconds
+from tests.alert_watch import ANN, BUSY, REMINDING, Watch
+from tests.builders import A_NETWORK, HOUR, MINUTE, a_hash, a_transition, an_id, seconds
 from tests.delivery_checks import reject
 from tests.recording_channel import ONCALL, OTHERS
 

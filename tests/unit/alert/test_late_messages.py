@@ -29,12 +29,11 @@ from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notifications import all_members
 from dashboard.store.engine.engine import Store
 from tests.alert_watch import Watch
-from tests.builders import A_NETWORK, GWEI, a_transition, an_address, an_id, seconds
+from tests.builders import A_NETWORK, GWEI, MINUTE, a_transition, an_address, an_id, seconds
 from tests.delivery_checks import PATIENT, notifications, reject
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL
 
-MINUTE = timedelta(minutes=1)
 ABOVE = FeeGrounds(Signal.BASE_FEE, Wei(52 * GWEI), Wei(30 * GWEI))
 BELOW = FeeGrounds(Signal.BASE_FEE, Wei(20 * GWEI), Wei(30 * GWEI))
 

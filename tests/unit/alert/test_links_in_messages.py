@@ -19,8 +19,8 @@ from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink, read_li
 from dashboard.domain.people.access import Actor
 from dashboard.domain.people.verification import VALID_FOR, Verification, code_of, request_mail
 from dashboard.store.engine.engine import Store
-from tests.alert_watch import HOUR, Watch
-from tests.builders import A_MOMENT, a_notification, a_transition, an_id, an_incident
+from tests.alert_watch import Watch
+from tests.builders import A_MOMENT, HOUR, a_notification, a_transition, an_id, an_incident
 from tests.delivery_checks import reject
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL

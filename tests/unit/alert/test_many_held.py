@@ -10,8 +10,8 @@ from dashboard.store.alerts.closings import HeldNotification, held_notifications
 from dashboard.store.alerts.silences import end_silence
 from dashboard.store.schema import notification_incidents
 from dashboard.store.schema import notifications as stored
-from tests.alert_watch import HOUR, Watch
-from tests.builders import an_id, seconds
+from tests.alert_watch import Watch
+from tests.builders import HOUR, an_id, seconds
 from tests.recording_channel import ONCALL
 
 

@@ -21,8 +21,8 @@ from dashboard.domain.health.coverage import CoverageChange, Covered, Watched
 from dashboard.store.alerts.incident_list import finished_incident_stories
 from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.coverage import save_coverage
-from tests.alert_watch import BUSY, HOUR, Watch
-from tests.builders import A_MOMENT, A_NETWORK, seconds
+from tests.alert_watch import BUSY, Watch
+from tests.builders import A_MOMENT, A_NETWORK, HOUR, seconds
 from tests.fake_clock import FakeClock
 from tests.faults.alerting_lives import AlertingLives
 from tests.recording_channel import ONCALL

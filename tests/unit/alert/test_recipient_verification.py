@@ -46,7 +46,7 @@ from dashboard.store.alerts.recipients import list_addresses_off
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.alerts.silences import add_silence
 from dashboard.store.engine.engine import Store
-from tests.builders import A_MOMENT, A_NETWORK, a_transition, an_id
+from tests.builders import A_MOMENT, A_NETWORK, HOUR, a_transition, an_id
 from tests.delivery_checks import PATIENT, notifications, reject, take_lease
 from tests.fake_clock import FakeClock
 from tests.received_mail import bounced_mail
@@ -55,7 +55,6 @@ from tests.recording_channel import ONCALL, ONCALL_ALONE, RecordingChannel
 KEY = b"k" * 32
 NEW = Recipient("mail", "new@example.org")
 ANN = Actor("Ann", A_MOMENT)
-HOUR = timedelta(hours=1)
 RULE = Rule("rejections", RuleKind.REJECTED, recipients=(NEW,))
 
 

@@ -38,12 +38,11 @@ from dashboard.store.alerts.recipients import turn_off
 from dashboard.store.engine.engine import Store
 from dashboard.store.health import mail_state
 from tests.alert_watch import Watch
-from tests.builders import A_NETWORK, a_hash, a_notification, an_address, seconds
+from tests.builders import A_NETWORK, HOUR, MINUTE, a_hash, a_notification, an_address, seconds
 from tests.delivery_checks import PATIENT, notifications, reject
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS, RecordingChannel, message_about
 
-MINUTE = timedelta(minutes=1)
 OFTEN = Rule("rejections", RuleKind.REJECTED, remind_every=2 * MINUTE)
 
 
@@ -239,7 +238,6 @@ def test_escalation_waits_for_the_first_message_after_no_worker_was_running(
     assert [to for to, _ in watch.taken()] == [ONCALL, OTHERS]
 
 
-HOUR = timedelta(hours=1)
 EVENING = RecipientProfile("Europe/Zurich", (WeekSpan.parse("mon-sun 20:00-21:00"),))
 KNOWN = ConfiguredRecipients(
     (ONCALL,), {ONCALL: EVENING, OTHERS: RecipientProfile()}, zones=ZoneInfo

@@ -18,8 +18,17 @@ from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
-from tests.alert_watch import HOUR, MINUTE, PLAIN, Watch
-from tests.builders import A_NETWORK, ANOTHER_NETWORK, a_hash, a_transition, an_id, seconds
+from tests.alert_watch import PLAIN, Watch
+from tests.builders import (
+    A_NETWORK,
+    ANOTHER_NETWORK,
+    HOUR,
+    MINUTE,
+    a_hash,
+    a_transition,
+    an_id,
+    seconds,
+)
 from tests.delivery_checks import PATIENT, reject
 from tests.fake_clock import FakeClock
 from tests.recording_channel import ONCALL, OTHERS

@@ -24,8 +24,8 @@ from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notifications import with_incidents
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import notification_members, notifications
-from tests.alert_watch import HOUR, MINUTE, PLAIN, Watch
-from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_transition, seconds
+from tests.alert_watch import PLAIN, Watch
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, HOUR, MINUTE, a_transition, seconds
 from tests.delivery_checks import PATIENT, reject
 from tests.fake_clock import FakeClock
 from tests.faults.alerting_lives import AlertingLives

@@ -15,8 +15,8 @@ from dashboard.domain.alerts.rule import DEFAULT_RULES, Rule, RuleScope
 from dashboard.domain.alerts.silence import SilenceKind
 from dashboard.domain.rejections.exclusion import RejectionStage
 from dashboard.errors import InputError, NotFound
-from tests.alert_watch import HOUR, Watch
-from tests.builders import A_NETWORK, a_transition, an_incident
+from tests.alert_watch import Watch
+from tests.builders import A_NETWORK, HOUR, a_transition, an_incident
 from tests.delivery_checks import reject
 from tests.recording_channel import ONCALL, OTHERS
 

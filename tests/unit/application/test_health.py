@@ -29,11 +29,9 @@ from dashboard.store.monitoring.coverage import gaps_until, save_coverage
 from dashboard.store.monitoring.upkeep import record_credits
 from dashboard.store.tracking.statements import EndpointState
 from tests.browser.seeded_store import SILENT, SIMULATED
-from tests.builders import A_MOMENT
+from tests.builders import A_MOMENT, HOUR, MINUTE
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-HOUR = timedelta(hours=1)
-MINUTE = timedelta(minutes=1)
 NETWORK = SIMULATED.network_id
 EXCLUSION = Operation.EXCLUSION_STATUS
 

@@ -48,10 +48,9 @@ from dashboard.store.alerts.incidents import insert_incident
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.engine.leases import Holder
 from tests.browser.seeded_store import FLAT, SILENT, SIMULATED, tx_hash
-from tests.builders import a_transition, an_id, an_incident
+from tests.builders import MINUTE, a_transition, an_id, an_incident
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture

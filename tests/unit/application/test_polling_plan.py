@@ -19,9 +19,8 @@ from dashboard.domain.rejections.line_limits import LimitsEnd, LineLimits
 from dashboard.domain.tracking.cadence import FOLLOW_UP_CADENCE, CadencePolicy, calls_between
 from dashboard.store.tracking.search import AgeGroup
 from tests.browser.seeded_store import SIMULATED
-from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, seconds
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, DAY, seconds
 
-DAY = timedelta(days=1)
 FEES = Spent(10, 1000)
 HOSTED = replace(
     SIMULATED,

@@ -17,9 +17,8 @@ from dashboard.domain.health.coverage import (
     GapCause,
     Watched,
 )
-from tests.builders import A_MOMENT, A_NETWORK, seconds
+from tests.builders import A_MOMENT, A_NETWORK, HOUR, seconds
 
-HOUR = timedelta(hours=1)
 TICK = seconds(5)
 HELD = Covered(A_NETWORK, Watched.FEES, A_MOMENT - HOUR, A_MOMENT)
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from msgspec.structs import replace
 
 from dashboard.detect.routing import withhold
@@ -12,9 +10,8 @@ from dashboard.domain.alerts.matcher import MatchedProperty, Matcher
 from dashboard.domain.alerts.rule import ObservedChange
 from dashboard.domain.alerts.silence import Silence, SilenceKind, SilenceRequest
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
-from tests.builders import A_MOMENT, a_rejection, a_transition, an_id
+from tests.builders import A_MOMENT, HOUR, a_rejection, a_transition, an_id
 
-HOUR = timedelta(hours=1)
 CHANGE = ObservedChange(a_transition(), a_rejection())
 ROUTE = RuleRoute("rejections", (), ())
 

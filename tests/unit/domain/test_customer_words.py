@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from msgspec.structs import replace
 
 from dashboard.domain.rejections.customer_words import plain_answer, plain_cause, plain_steps
@@ -12,10 +10,9 @@ from dashboard.domain.rejections.reasons import parse_reason
 from dashboard.domain.tracking.inclusion import FollowUp, Inclusion
 from dashboard.domain.tracking.statements import Said, Statement
 from dashboard.domain.tracking.verdict import Evidence, VerdictKind
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record
+from tests.builders import A_MOMENT, A_NETWORK, HOUR, a_hash, a_record
 from tests.golden_texts import GoldenTexts
 
-HOUR = timedelta(hours=1)
 ASKED = replace(
     Evidence(A_NETWORK, a_hash()), first_answered_at=A_MOMENT, last_answered_at=A_MOMENT
 )

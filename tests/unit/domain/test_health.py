@@ -36,7 +36,7 @@ from dashboard.domain.health.retention import (
     growth_of,
     unconfirmed_jump,
 )
-from tests.builders import A_MOMENT, A_NETWORK, seconds
+from tests.builders import A_MOMENT, A_NETWORK, DAY, HOUR, seconds
 
 
 def test_what_was_made_up_gives_way_to_the_node_instead_and_that_to_all_others() -> None:
@@ -120,7 +120,6 @@ def test_nothing_is_known_of_what_was_never_answered() -> None:
     assert AnswerCounts(failed=3).percentile(0.5) is None
 
 
-HOUR = timedelta(hours=1)
 LASTING = Gap(A_NETWORK, Watched.FEES, A_MOMENT, None, GapCause.NOT_WATCHED)
 
 
@@ -168,7 +167,6 @@ def test_time_is_watched_as_a_whole_in_spite_of_a_restart() -> None:
     assert not WatchedTime.of(*hours(0, 10), [hours(4, 4.3)]).is_whole
 
 
-DAY = timedelta(days=1)
 DECADE = 3650 * DAY
 LAST_WEEK = [A_MOMENT - number * DAY for number in range(7)]
 

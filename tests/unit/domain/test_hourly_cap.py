@@ -23,11 +23,10 @@ from dashboard.domain.alerts.hourly_cap import (
     precedence_of_kind,
 )
 from dashboard.domain.alerts.notification import Delay, NotificationKind, Precedence, Recipient
-from tests.builders import A_MOMENT, A_NETWORK, a_transition, an_id, seconds
+from tests.builders import A_MOMENT, A_NETWORK, MINUTE, a_transition, an_id, seconds
 
 CAP = HourlyCap()
 NOTHING = RecipientTraffic()
-MINUTE = timedelta(minutes=1)
 
 
 def due(

@@ -22,9 +22,8 @@ from dashboard.domain.alerts.incident_timers import (
     timed,
     upcoming,
 )
-from tests.builders import A_MOMENT, an_incident
+from tests.builders import A_MOMENT, HOUR, an_incident
 
-HOUR = timedelta(hours=1)
 REMINDING = IncidentTimers(remind_every=HOUR, escalate_after=2 * HOUR)
 ESCALATING = IncidentTimers(escalate_after=HOUR)
 REJECTIONS = an_incident()

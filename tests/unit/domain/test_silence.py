@@ -25,9 +25,8 @@ from dashboard.domain.alerts.silence import (
 )
 from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.errors import InputError
-from tests.builders import A_MOMENT, an_id
+from tests.builders import A_MOMENT, HOUR, an_id
 
-HOUR = timedelta(hours=1)
 HUB = Matcher(MatchedProperty.MODULE, "HUB")
 NO_HUB = Matcher(MatchedProperty.MODULE, "HUB", is_equal=False)
 OF_HUB = {MatchedProperty.MODULE: "HUB"}

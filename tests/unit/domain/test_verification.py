@@ -32,12 +32,11 @@ from dashboard.domain.people.verification import (
     verified,
 )
 from dashboard.errors import InputError
-from tests.builders import A_MOMENT
+from tests.builders import A_MOMENT, HOUR
 
 OPS = Recipient("mail", "ops@example.org")
 KEY = b"k" * 32
 ADA = Actor("Ada", A_MOMENT)
-HOUR = timedelta(hours=1)
 NEW = Verification(OPS)
 
 

@@ -25,7 +25,6 @@ from tests.scripted_upstreams import ScriptedGas
 LEASE = timedelta(days=365)
 PERIODS = GasPeriods(seconds(10), timedelta(minutes=10), timedelta(minutes=1))
 
-MINUTE = timedelta(minutes=1)
 LONG = timedelta(minutes=8)
 PERIOD = PERIODS.gas_period
 THRESHOLD = 20

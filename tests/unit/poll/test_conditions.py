@@ -10,16 +10,8 @@ from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.store.alerts.conditions import current_condition
 from dashboard.store.fees.busy_window import spells_between
-from tests.builders import A_NETWORK, GWEI, seconds
-from tests.unit.poll.condition_scene import (
-    LONG,
-    MINUTE,
-    PERIOD,
-    THRESHOLD,
-    Scene,
-    set_fee,
-    told,
-)
+from tests.builders import A_NETWORK, GWEI, MINUTE, seconds
+from tests.unit.poll.condition_scene import LONG, PERIOD, THRESHOLD, Scene, set_fee, told
 
 
 async def test_nobody_is_told_of_the_conditions_that_a_network_begins_with(scene: Scene) -> None:

@@ -15,18 +15,9 @@ from dashboard.domain.health.observation import Operation
 from dashboard.domain.quantity import Wei
 from dashboard.errors import UpstreamThrottled
 from dashboard.store.fees.busy_window import spells_between
-from tests.builders import A_NETWORK, GWEI, a_suggestion, seconds, suggested_gas_fees
+from tests.builders import A_NETWORK, GWEI, MINUTE, a_suggestion, seconds, suggested_gas_fees
 from tests.scripted_upstreams import ScriptedGas
-from tests.unit.poll.condition_scene import (
-    LONG,
-    MINUTE,
-    PERIOD,
-    SILENCE,
-    Scene,
-    set_fee,
-    silence,
-    told,
-)
+from tests.unit.poll.condition_scene import LONG, PERIOD, SILENCE, Scene, set_fee, silence, told
 
 
 async def test_silent_upstream_is_told_once_and_mutes_all_that_depends_on_it(scene: Scene) -> None:

@@ -16,14 +16,13 @@ from dashboard.domain.tracking.inclusion import (
 from dashboard.poll.exclusion import ExclusionPoll
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
-from tests.builders import A_NETWORK, a_hash, a_record, seconds
+from tests.builders import A_NETWORK, HOUR, a_hash, a_record, seconds
 from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import ScriptedExclusion
 from tests.unit.poll.condition_scene import told
 from tests.unit.poll.exclusion_poll_scene import a_poll, let_pass, news, watch
 
 BLOCK = Inclusion(7, bytes(32), is_successful=True)
-HOUR = timedelta(hours=1)
 
 
 def tell(

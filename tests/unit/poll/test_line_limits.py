@@ -19,14 +19,12 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.monitoring.answer_counts import note_failure
 from dashboard.store.monitoring.coverage import gaps
 from dashboard.store.rejections.limits_end import known_end, save_end_block
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
+from tests.builders import A_MOMENT, A_NETWORK, DAY, MINUTE, a_hash, a_record, seconds
 from tests.fake_clock import FakeClock
 from tests.scripted_upstreams import SILENCE, ScriptedExclusion
 from tests.unit.poll.condition_scene import a_term, conditions_of, told
 from tests.unit.poll.exclusion_poll_scene import a_poll, let_pass, news, watch
 
-MINUTE = timedelta(minutes=1)
-DAY = timedelta(days=1)
 END = LimitsEnd(A_MOMENT + MINUTE)
 BLOCK = LimitsEnd(block_number=31_000_000)
 

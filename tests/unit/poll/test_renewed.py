@@ -15,14 +15,12 @@ from dashboard.poll.lookup import LiveLookup
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema.tracking import cohorts, tracked_hashes
 from dashboard.store.tracking.transactions import edit_tracked, read_tracked, select_tracked
-from tests.builders import A_NETWORK, a_hash, a_record
+from tests.builders import A_NETWORK, HOUR, a_hash, a_record
 from tests.fake_clock import FakeClock
 from tests.saved_record import save_record
 from tests.scripted_upstreams import ScriptedExclusion
 from tests.unit.poll.exclusion_poll_scene import a_poll, evidence_of, let_pass, watch
-from tests.unit.poll.test_included import HOUR, asked, pass_hours, tell
-
-DAY = timedelta(days=1)
+from tests.unit.poll.test_included import asked, pass_hours, tell
 
 
 @pytest.fixture

@@ -19,10 +19,8 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.fees.save import save_gas
 from dashboard.store.health import store_space
 from dashboard.store.monitoring.upkeep import last_measured, last_upkeep
-from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
+from tests.builders import A_MOMENT, A_NETWORK, DAY, seconds, suggested_gas_fees
 from tests.one_by_one import base_fees
-
-DAY = timedelta(days=1)
 
 
 class ServeHome:

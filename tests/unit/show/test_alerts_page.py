@@ -26,13 +26,12 @@ from dashboard.store.alerts.conditions import record_transition, set_turning_sin
 from dashboard.store.engine.engine import Store
 from tests.browser.seeded_notifications import OPS, seed_notifications
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
-from tests.builders import a_hash, a_notification, an_id
+from tests.builders import MINUTE, a_hash, a_notification, an_id
 from tests.delivery_checks import reject
 from tests.seeded_application import addresses_off
 from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
 
 
 @pytest.fixture

@@ -9,9 +9,7 @@ import pytest
 from dashboard.application.time_ranges import Zoom, zoomed
 from dashboard.show.parts.chart import dragged
 from dashboard.show.parts.fee_summary import zone_named
-from tests.builders import A_MOMENT
-
-MINUTE = timedelta(minutes=1)
+from tests.builders import A_MOMENT, MINUTE
 
 
 def test_edges_are_read_as_plotly_writes_them_in_either_order() -> None:

@@ -20,11 +20,9 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.builders import A_MOMENT as NOW
-from tests.builders import a_record
+from tests.builders import MINUTE, a_record
 from tests.saved_record import save_record
 from tests.unit.show.page_runs import open_page, words_of
-
-MINUTE: Final = timedelta(minutes=1)
 
 LIMITS: Final = ModuleLimits("Devnet", "2026-05-12", "own", {"ADD": 524288})
 INCLUDED: Final = Inclusion(21_044, bytes(32), is_successful=True)

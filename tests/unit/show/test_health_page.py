@@ -58,14 +58,12 @@ from dashboard.store.monitoring.upkeep import (
     note_purge,
 )
 from tests.browser.seeded_store import HOSTILE, SILENT, SIMULATED
-from tests.builders import a_transition
+from tests.builders import HOUR, MINUTE, a_transition
 from tests.delivery_checks import claim_for_all
 from tests.routes import expand_alone
 from tests.unit.show.page_runs import visit, with_blanks, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
-MINUTE = timedelta(minutes=1)
-HOUR = timedelta(hours=1)
 OPERATOR = Recipient("mail", "ops@example.org")
 NO_MAIL = NotificationHealth(MailState(NotificationCounts(0, None, 0, None, 0)))
 A_STORE = StorageHealth(StoreSpace())

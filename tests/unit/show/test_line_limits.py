@@ -19,10 +19,9 @@ from dashboard.store.rejections.limits_end import save_end_block
 from dashboard.store.tracking.transactions import track
 from tests.browser.seeded_store import SILENT, SIMULATED
 from tests.builders import A_MOMENT as NOW
-from tests.builders import a_hash
+from tests.builders import DAY, a_hash
 from tests.unit.show.page_runs import open_page, visit, words_of
 
-DAY = timedelta(days=1)
 ENDED = "No line limits since 2026-11-19 12:00:00 UTC."
 MUTE = Failure(FailureKind.UNAVAILABLE, "Devnet exclusion endpoint did not answer")
 

@@ -30,12 +30,10 @@ from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.tracking.transactions import track
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.builders import A_MOMENT as NOW
-from tests.builders import a_hash, a_record, a_transition
+from tests.builders import HOUR, MINUTE, a_hash, a_record, a_transition
 from tests.saved_record import save_record
 from tests.unit.show.page_runs import visit, words_of
 
-MINUTE = timedelta(minutes=1)
-HOUR = timedelta(hours=1)
 A_STORE = StorageHealth(StoreSpace())
 NO_MAIL = NotificationHealth(MailState(NotificationCounts(0, None, 0, None, 0)))
 A_WORKER = WorkerHealth({"worker": Holder("host/1/x", 1)})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from datetime import datetime, timedelta
+from datetime import datetime
 from itertools import count as count_up
 
 from sqlalchemy import func, select
@@ -32,7 +32,6 @@ from tests.builders import (
 from tests.one_by_one import save_report, versions
 from tests.routes import expand_alone
 
-DAY = timedelta(days=1)
 OPERATOR = Recipient("mail", "ops@example.org")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 
 import pytest
 from sqlalchemy import update
@@ -28,6 +28,8 @@ from dashboard.store.tracking.transactions import track
 from tests.builders import (
     A_MOMENT,
     A_NETWORK,
+    DAY,
+    HOUR,
     a_hash,
     a_record,
     a_transition,
@@ -36,16 +38,7 @@ from tests.builders import (
 )
 from tests.one_by_one import read_evidence, versions
 from tests.saved_record import save_record
-from tests.unit.store.old_rows import (
-    DAY,
-    forget,
-    hand_over,
-    on_record,
-    reject,
-    rows_of,
-)
-
-HOUR = timedelta(hours=1)
+from tests.unit.store.old_rows import forget, hand_over, on_record, reject, rows_of
 
 
 def test_notifications_go_with_their_change_and_their_deliveries(store: Store) -> None:

@@ -33,9 +33,8 @@ from dashboard.show.charts.rejection_chart import (
 )
 from dashboard.show.parts.rejection_counts import stands_out, time_of_bar
 from dashboard.store.rejections.counts import GroupCount, GroupCounts
-from tests.builders import A_MOMENT
+from tests.builders import A_MOMENT, HOUR
 
-HOUR = timedelta(hours=1)
 NOW = A_MOMENT + timedelta(minutes=20)
 LINE = "Transaction line count for module {}={} is above the limit {}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterator
-from datetime import datetime, timedelta
+from datetime import datetime
 from html import escape, unescape
 from pathlib import Path
 from zoneinfo import ZoneInfo
@@ -33,14 +33,13 @@ from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.tracking.transactions import track
 from dashboard.web.signed_links import SignedLinks
 from dashboard.web.strict_headers import StrictHeaders
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, an_id
+from tests.builders import A_MOMENT, A_NETWORK, HOUR, a_hash, an_id
 from tests.databases import new_sqlite_store
 from tests.delivery_checks import reject
 from tests.seeded_application import addresses_off
 
 OPS = Recipient("mail", "<ops>@example.org")
 KEY = b"k" * 32
-HOUR = timedelta(hours=1)
 
 
 @pytest.fixture

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -45,13 +45,12 @@ from dashboard.store.alerts.recipients import (
 )
 from dashboard.store.engine.engine import Store
 from dashboard.store.schema import notification_members
-from tests.builders import A_MOMENT
+from tests.builders import A_MOMENT, HOUR
 from tests.delivery_checks import reject
 from tests.recording_channel import ONCALL
 
 NEW = Recipient("mail", "New@Example.org")
 ADA = Actor("Ada", A_MOMENT)
-HOUR = timedelta(hours=1)
 RULE = Rule("rejections", RuleKind.REJECTED, recipients=(ONCALL, NEW))
 TRUSTED = ConfiguredRecipients((ONCALL, NEW), zones=ZoneInfo)
 

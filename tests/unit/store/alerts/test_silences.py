@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 from uuid import UUID
 from zoneinfo import ZoneInfo
@@ -18,9 +17,8 @@ from dashboard.store.alerts.silences import (
     unfinished_silences,
 )
 from dashboard.store.engine.engine import Store
-from tests.builders import A_MOMENT, an_id
+from tests.builders import A_MOMENT, HOUR, an_id
 
-HOUR = timedelta(hours=1)
 ADA = Actor("ada\0 lovelace", A_MOMENT)
 BOB = Actor("bob", A_MOMENT + HOUR / 2)
 

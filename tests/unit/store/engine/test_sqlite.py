@@ -16,11 +16,11 @@ from dashboard.errors import StoreUnavailable
 from dashboard.store.engine.engine import Store, database_of, open_store, prove_writing
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.monitoring.upkeep import free_space
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
+from tests.builders import A_MOMENT, A_NETWORK, DAY, a_hash, a_report, seconds
 from tests.full_disk import disk_that_takes_nothing
 from tests.one_by_one import newest, save_report
 from tests.processes import PROJECT
-from tests.unit.store.old_rows import DAY, forget, see_fees
+from tests.unit.store.old_rows import forget, see_fees
 
 ALONE = """
 import sys

@@ -29,14 +29,12 @@ from dashboard.store.fees.busy_window import save_spells
 from dashboard.store.maintenance.verify import verify
 from dashboard.store.monitoring.coverage import save_coverage
 from dashboard.store.schema import notifications
-from tests.builders import A_MOMENT, A_NETWORK
+from tests.builders import A_MOMENT, A_NETWORK, DAY, HOUR
 from tests.delivery_checks import DEV, reject
 from tests.fake_clock import FakeClock
 from tests.one_by_one import recent_notifications
 from tests.recording_channel import ONCALL
 
-HOUR = timedelta(hours=1)
-DAY = timedelta(days=1)
 NOON = DigestTime(12, 0)  # A_MOMENT is noon
 KNOWN = ConfiguredRecipients((ONCALL,), {ONCALL: RecipientProfile(digest=NOON)}, zones=ZoneInfo)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -14,11 +13,10 @@ from dashboard.domain.quantity import Wei
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.save import save_gas
 from dashboard.store.schema.columns import milliseconds_of
-from tests.builders import A_MOMENT, A_NETWORK, seconds, suggested_gas_fees
+from tests.builders import A_MOMENT, A_NETWORK, DAY, seconds, suggested_gas_fees
 from tests.one_by_one import base_fees
 
 BLOCK_TIME = seconds(2)
-DAY = timedelta(days=1)
 
 
 @pytest.fixture

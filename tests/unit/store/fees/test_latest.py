@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from typing import Any
 
 from dashboard.domain.fees.gas import GasObservation
@@ -23,13 +22,13 @@ from tests.builders import (
     A_MOMENT,
     A_NETWORK,
     ANOTHER_NETWORK,
+    DAY,
     a_suggestion,
     seconds,
     suggested_gas_fees,
 )
 
 BLOCK_TIME = seconds(2)
-DAY = timedelta(days=1)
 SILENCE = Failure(FailureKind.UNAVAILABLE, "devnet gas endpoint: no answer")
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
 from itertools import product
 
 from dashboard.domain.fees.gas import FeeSeries, GasObservation
@@ -23,12 +22,12 @@ from tests.builders import (
     A_MOMENT,
     A_NETWORK,
     ANOTHER_NETWORK,
+    MINUTE,
     a_suggestion,
     seconds,
     suggested_gas_fees,
 )
 
-MINUTE = timedelta(minutes=1)
 TEN_MINUTES = ChartRange(A_MOMENT, A_MOMENT + 10 * MINUTE, MINUTE)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from msgspec.structs import replace
 
 from dashboard.domain.fees.gas import GasObservation
@@ -26,11 +24,11 @@ from tests.builders import (
     A_MOMENT,
     A_NETWORK,
     ANOTHER_NETWORK,
+    HOUR,
     seconds,
     suggested_gas_fees,
 )
 
-HOUR = timedelta(hours=1)
 HELD = Covered(A_NETWORK, Watched.FEES, A_MOMENT, A_MOMENT)
 MISSED = Gap(A_NETWORK, Watched.FEES, A_MOMENT, A_MOMENT + HOUR, GapCause.NOT_WATCHED)
 SILENCE = Gap(

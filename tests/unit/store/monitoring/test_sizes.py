@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import timedelta
-
 from dashboard.domain.health.retention import StoreSize
 from dashboard.store.engine.engine import Store, database_of
 from dashboard.store.monitoring.upkeep import last_measured, measure, record_size
-from tests.builders import A_MOMENT
+from tests.builders import A_MOMENT, DAY
 from tests.unit.store.old_rows import reject
-
-DAY = timedelta(days=1)
 
 
 def a_size(days: float, octets: int) -> StoreSize:

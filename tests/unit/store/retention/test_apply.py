@@ -28,6 +28,7 @@ from tests.builders import (
     A_MOMENT,
     A_NETWORK,
     ANOTHER_NETWORK,
+    DAY,
     a_hash,
     a_record,
     a_report,
@@ -37,15 +38,7 @@ from tests.builders import (
 )
 from tests.one_by_one import base_fees, recent_notifications, save_report, versions
 from tests.saved_record import save_record
-from tests.unit.store.old_rows import (
-    DAY,
-    a_roll_up,
-    forget,
-    on_record,
-    reject,
-    rows_of,
-    see_fees,
-)
+from tests.unit.store.old_rows import a_roll_up, forget, on_record, reject, rows_of, see_fees
 
 
 def test_fees_are_forgotten_and_nothing_else(store: Store) -> None:

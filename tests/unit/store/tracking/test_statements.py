@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any, NoReturn
 
 from sqlalchemy import func, select
@@ -28,11 +28,10 @@ from dashboard.store.tracking.statements import (
     record_statements,
     statements_among,
 )
-from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_record, seconds
+from tests.builders import A_MOMENT, A_NETWORK, HOUR, a_hash, a_record, seconds
 from tests.one_by_one import read_evidence
 from tests.saved_record import save_record
 
-HOUR = timedelta(hours=1)
 DOWN = Failure(FailureKind.UNAVAILABLE, "first: no answer within 3 s")
 
 
