@@ -47,13 +47,12 @@ from dashboard.domain.people.active_hours import WeekSpan
 from dashboard.domain.people.recipients import AddressOff, OffCause, RecipientProfile
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.tracking.remarks import (
-    LONGEST_CASE_ID,
-    LONGEST_LABEL,
-    LONGEST_NOTE,
-    LONGEST_OWNER,
+    CaseId,
+    Label,
+    Note,
+    Owner,
     Remarks,
-    typed_tags,
-    written_tags,
+    tidy_tags,
 )
 from dashboard.domain.tracking.track_csv import ListedTransaction
 from dashboard.errors import InputError
@@ -86,16 +85,16 @@ class _Recipient(Struct):
 
 class _Sender(Struct):
     networks: list[int]
-    label: Annotated[str, msgspec.Meta(max_length=LONGEST_LABEL)] = ""
+    label: Label = ""
 
 
 class _Tracked(Struct):
     networks: tuple[int, ...] = ()
     attempted_at: Annotated[datetime, msgspec.Meta(tz=True)] | None = None
-    label: Annotated[str, msgspec.Meta(max_length=LONGEST_LABEL)] = ""
-    note: Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)] = ""
-    case_id: Annotated[str, msgspec.Meta(max_length=LONGEST_CASE_ID)] = ""
-    owner: Annotated[str, msgspec.Meta(max_length=LONGEST_OWNER)] = ""
+    label: Label = ""
+    note: Note = ""
+    case_id: CaseId = ""
+    owner: Owner = ""
     tags: str = ""
 
 
@@ -271,7 +270,7 @@ class _Taking(Struct):
         for line, (name, said) in enumerate(wanted.items(), start=1):
             with self._blaming("tracked", name):
                 networks = tuple(map(NetworkId, said.networks))
-                tags = written_tags(typed_tags(said.tags))
+                tags = tidy_tags(said.tags)
                 remarks = Remarks(
                     said.attempted_at, said.label, said.note, said.case_id, said.owner, tags
                 )

@@ -27,8 +27,7 @@ from dashboard.domain.tracking.remarks import (
     LONGEST_NOTE,
     LONGEST_OWNER,
     LONGEST_TAGS,
-    typed_tags,
-    written_tags,
+    tidy_tags,
 )
 from dashboard.domain.tracking.written_dates import parse_attempt
 from dashboard.errors import InputError, WireError
@@ -137,7 +136,7 @@ def _at_most(most: int) -> Callable[[str], str]:
 
 def tags(text: str) -> str:
     """Read tags, with or without #; InputError names a word that is not a tag."""
-    return written_tags(typed_tags(_at_most(LONGEST_TAGS)(text)))
+    return tidy_tags(_at_most(LONGEST_TAGS)(text))
 
 
 SEARCH: Final = Parsed("text", _at_most(LONGEST_SEARCH))

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Final
+from typing import Annotated, Final, TypeAlias
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 
 from dashboard.domain.markup import visible
 from dashboard.errors import InputError
@@ -63,11 +63,21 @@ def written_tags(tags: Iterable[str]) -> str:
     return " ".join(f"#{tag}" for tag in sorted(tags))
 
 
+def tidy_tags(text: str) -> str:
+    """Read tags as `typed_tags` does, and format them for people."""
+    return written_tags(typed_tags(text))
+
+
 LONGEST_LABEL: Final = 80
 LONGEST_NOTE: Final = 300
 LONGEST_CASE_ID: Final = 80
 LONGEST_OWNER: Final = 80
 """The four limits count characters, on pages, in commands and in lists."""
+
+Label: TypeAlias = Annotated[str, Meta(max_length=LONGEST_LABEL)]
+Note: TypeAlias = Annotated[str, Meta(max_length=LONGEST_NOTE)]
+CaseId: TypeAlias = Annotated[str, Meta(max_length=LONGEST_CASE_ID)]
+Owner: TypeAlias = Annotated[str, Meta(max_length=LONGEST_OWNER)]
 
 
 class Remarks(Struct, frozen=True):

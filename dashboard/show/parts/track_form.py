@@ -26,7 +26,7 @@ from dashboard.domain.tracking.remarks import (
     NO_REMARKS,
     TAGS_LEFT_OUT,
     Remarks,
-    typed_tags,
+    tidy_tags,
     written_tags,
 )
 from dashboard.domain.tracking.track_csv import (
@@ -148,7 +148,7 @@ def remark_inputs(said: Remarks = NO_REMARKS) -> Callable[[datetime], Remarks]:
 
     def read(now: datetime) -> Remarks:
         texts = (label.strip(), note.strip(), case_id.strip(), owner.strip())
-        tagged = written_tags(typed_tags(tags))
+        tagged = tidy_tags(tags)
         return Remarks(_past(attempted_at, now), *texts, tags=tagged)
 
     return read

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Annotated, TypeAlias
+from typing import Annotated
 
 import msgspec
 from msgspec.structs import replace
@@ -20,13 +20,12 @@ from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectionStage, StoredRejection
 from dashboard.domain.rejections.search import HashRange
 from dashboard.domain.tracking.remarks import (
-    LONGEST_CASE_ID,
-    LONGEST_LABEL,
-    LONGEST_NOTE,
-    LONGEST_OWNER,
+    CaseId,
+    Label,
+    Note,
+    Owner,
     Remarks,
-    typed_tags,
-    written_tags,
+    tidy_tags,
 )
 from dashboard.domain.tracking.track_csv import ListedTransaction
 from dashboard.errors import InputError, NotFound
@@ -46,11 +45,6 @@ from dashboard.web.api.endpoint import (
 )
 
 endpoints = Endpoints()
-
-Label: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_LABEL)]
-Note: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_NOTE)]
-CaseId: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_CASE_ID)]
-Owner: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_OWNER)]
 
 
 class RejectionQuery(Slice):
@@ -179,7 +173,7 @@ def track(asked: Asked) -> Reply:
         )
     hashes = list(dict.fromkeys(map(TxHash.parse, wish.hashes)))
     named = {name: getattr(wish, name) for name in Said.__struct_fields__}
-    said = Remarks(**named | {"tags": _tags(wish.tags)})
+    said = Remarks(**named | {"tags": tidy_tags(wish.tags)})
     listed = [ListedTransaction(line, each, said) for line, each in enumerate(hashes, start=1)]
     results = asked.application.tracked.track(listed, wanted, asked.by)
     done: list[Json] = [
@@ -187,11 +181,6 @@ def track(asked: Asked) -> Reply:
         for each, result in zip(hashes, results, strict=True)
     ]
     return Reply({"transactions": done})
-
-
-def _tags(text: str) -> str:
-    """Read tags, with or without #; InputError names a word that is not a tag."""
-    return written_tags(typed_tags(text))
 
 
 class Said(Fields):
@@ -217,7 +206,7 @@ def say(asked: Asked) -> Reply:
     wanted = msgspec.structs.asdict(said).items()
     given = {name: value for name, value in wanted if value is not None}
     if said.tags is not None:
-        given["tags"] = _tags(said.tags)
+        given["tags"] = tidy_tags(said.tags)
     if not asked.application.tracked.edit(asked.tx_hash, given, asked.by):
         raise NotFound("this transaction is not tracked")
     return Reply(tracked_form(_entry(asked)))

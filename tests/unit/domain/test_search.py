@@ -20,7 +20,7 @@ from dashboard.domain.rejections.search import (
     parse_search,
     words_of_search,
 )
-from dashboard.domain.tracking.remarks import Remarks, tags_in, typed_tags, written_tags
+from dashboard.domain.tracking.remarks import Remarks, tags_in, tidy_tags, typed_tags
 from dashboard.errors import InputError
 from tests.builders import (
     A_MOMENT,
@@ -281,7 +281,7 @@ def test_tag_is_a_word_after_a_hash_sign(text: str, tags: set[str]) -> None:
 
 
 def test_typed_tags_need_no_sign_and_are_written_in_one_form() -> None:
-    assert written_tags(typed_tags(" vip, #Payout;vip\n#a-b ")) == "#a-b #payout #vip"
+    assert tidy_tags(" vip, #Payout;vip\n#a-b ") == "#a-b #payout #vip"
     assert typed_tags("") == frozenset()
     assert typed_tags("İade") == {"iade"}
 
