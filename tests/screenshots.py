@@ -8,7 +8,7 @@ with an unreadable store; of one network and of twelve; light and dark; from a p
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from itertools import product
@@ -117,7 +117,7 @@ def _draw(page: Page, file: Path, width: int, is_whole: bool) -> None:  # noqa: 
     page.screenshot(path=file, animations="disabled")
 
 
-def _choice(words: Sequence[str] | None = None) -> tuple[Path, Choice]:
+def _choice() -> tuple[Path, Choice]:
     """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.screenshots", description=__doc__)
     parser.add_argument("folder", type=Path)
@@ -127,7 +127,7 @@ def _choice(words: Sequence[str] | None = None) -> tuple[Path, Choice]:
     parser.add_argument("--scheme", action="append", choices=SCHEMES)
     parser.add_argument("--width", action="append", type=int)
     parser.add_argument("--first-screen", action="store_true", help="not the whole page")
-    asked = parser.parse_args(words)
+    asked = parser.parse_args()
     return asked.folder, Choice(
         tuple(asked.page) or tuple(PAGES),
         tuple(asked.state or STILL),

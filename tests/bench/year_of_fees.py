@@ -42,11 +42,7 @@ def copy_fees(connection: Connection, source: NetworkId, target: NetworkId) -> N
 
 
 def keep_year_of_fees(
-    connection: Connection,
-    network_id: NetworkId,
-    since: datetime,
-    until: datetime,
-    raw: timedelta = RAW,
+    connection: Connection, network_id: NetworkId, since: datetime, until: datetime
 ) -> None:
     """Keep roll-ups of all the time, and of its end the single values that they are made of."""
     begin, end = milliseconds_of(since), milliseconds_of(until)
@@ -60,7 +56,7 @@ def keep_year_of_fees(
         (FeeSeries.BUSY_THRESHOLD, marked, levels + _BUSY_ABOVE),
     ):
         import_fee_years(connection, network_id, series, times, values)
-    raw_since = end - raw // timedelta(milliseconds=1)
+    raw_since = end - RAW // timedelta(milliseconds=1)
     seen = _pairs(at, fees, raw_since)
     insert_all(connection, suggested_gas_fees, (_seen(network_id, *each) for each in seen))
     for operation, above in (

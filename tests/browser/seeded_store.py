@@ -14,7 +14,9 @@ from typing import Final, TypeAlias
 from msgspec.structs import replace
 
 from dashboard.application.network_status import NetworkProfile
-from dashboard.domain.fees.gas import FeeSuggestion, GasObservation, SuggestedGasFees
+from dashboard.detect.start_and_end_of_conditions import ConditionRules
+from dashboard.domain.fees.busy_spells import JudgedValue, longest_pause, spells_of
+from dashboard.domain.fees.gas import FeeSeries, FeeSuggestion, GasObservation, SuggestedGasFees
 from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.health.observation import ExclusionAnswer, Failure, FailureKind, Operation
 from dashboard.domain.quantity import Address, NetworkId, TxHash, Wei
@@ -25,14 +27,17 @@ from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup
+from dashboard.store.fees.busy_window import save_spells
 from dashboard.store.fees.save import save_gas
+from dashboard.store.fees.series import FeePercentiles, integers
+from dashboard.store.fees.stored_fees import SeriesKey, fee_values
 from dashboard.store.monitoring.coverage import save_coverage
+from dashboard.store.schema.columns import moment_of
 from dashboard.store.tracking.follow_ups import record_inclusion_answers
 from dashboard.store.tracking.transactions import track
 from dashboard.wiring import clock
 from tests.databases import new_sqlite_store, put_file
 from tests.saved_record import save_record
-from tests.seen_spells import save_seen_spells
 
 UNWATCHED: Final = (timedelta(minutes=30), timedelta(minutes=25))
 """Between these ages nobody asked for the fees of the first network."""
@@ -106,7 +111,7 @@ def _fill(store: Store, now: datetime) -> None:
         for observation in _observations(now):
             save_gas(connection, observation)
         for card in (SIMULATED, SILENT):
-            save_seen_spells(connection, card.network_id, card.gas_period)
+            _save_seen_spells(connection, card.network_id, card.gas_period)
         for age, (number, (stage, reason)) in enumerate(enumerate(REASONS, start=1)):
             _reject(connection, _record(number, stage, reason, now - timedelta(minutes=7 * age)))
         _reject(connection, _record(2, *REASONS[4], now - timedelta(hours=3)))
@@ -229,3 +234,27 @@ def _answer(
 def utc_now() -> datetime:
     """Return the time of day, for servers that a browser looks at; cut as the product cuts it."""
     return clock.utc_now()
+
+
+_EVER = (0, 2**60)
+
+
+def _save_seen_spells(connection: Connection, network_id: NetworkId, period: timedelta) -> None:
+    """Save the spells that polled base fees make beside the thresholds that held then."""
+    fees = [
+        each
+        for each in fee_values(
+            connection, SeriesKey(network_id, FeeSeries.ESTIMATED_BASE_FEE), *_EVER
+        )
+        if not each.is_estimated
+    ]
+    asked = fee_values(connection, SeriesKey(network_id, FeeSeries.BUSY_THRESHOLD), *_EVER)
+    thresholds = FeePercentiles.of(asked).at(integers(each.at for each in fees))
+    if thresholds is None:
+        return
+    values = (
+        JudgedValue(moment_of(each.at), each.fee > threshold)
+        for each, threshold in zip(fees, thresholds.tolist(), strict=True)
+    )
+    spells = spells_of(values, ConditionRules().busy, longest_pause(period))
+    save_spells(connection, network_id, spells)

@@ -115,11 +115,10 @@ def reporting(
     ports: Sequence[int],
     reports: Reports,
     chance: Random,
-    each: int = 2,
     *,
     comes_back: bool = False,
 ) -> Iterator[Acknowledgements]:
-    """Report at every port over `each` HTTP connections and WebSockets, until this ends.
+    """Report at every port over two HTTP connections and two WebSockets, until this ends.
 
     Those whose server ends before end with it, unless they come back.
     """
@@ -130,7 +129,7 @@ def reporting(
             args=(way, port, reports, Random(chance.random()), acknowledgements, comes_back),  # noqa: S311 - no secret
         )
         for port in ports
-        for way in (_over_http, _over_websocket) * each
+        for way in (_over_http, _over_websocket) * 2
     ]
     for thread in threads:
         thread.start()

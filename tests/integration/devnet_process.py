@@ -1,7 +1,4 @@
-"""A devnet as a process of its own: `python -m tests.integration.devnet_process FOLDER`.
-
-It prints its port and the processor time that its start took, as JSON in one line.
-"""
+"""A devnet as a process of its own, which prints its port; its argument is a folder."""
 
 from __future__ import annotations
 

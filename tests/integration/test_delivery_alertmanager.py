@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterator
+from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
 
+import httpx
 import pytest
 from msgspec.structs import replace
 
@@ -34,14 +38,40 @@ from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.wire.decoding import format_timestamp
 from dashboard.wiring.clock import utc_now
+from tests import plain_http
 from tests.alert_watch import Watch
-from tests.alertmanager import RunningAlertmanager, running_alertmanager
 from tests.builders import A_NETWORK, a_hash, a_notification, a_transition
 from tests.delivery_checks import reject
 from tests.fake_clock import FakeClock
+from tests.installation import free_ports
+from tests.provision import program
 from tests.recording_channel import ONCALL, some_headers
-from tests.waiting import PATIENCE
+from tests.waiting import PATIENCE, eventually
 from tests.webhook_server import Receiver, http_receiver
+
+_CONFIGURATION = "route: {receiver: nobody}\nreceivers: [{name: nobody}]\n"
+
+
+@dataclass(frozen=True)
+class RunningAlertmanager:
+    """Where it listens."""
+
+    url: str
+
+    def alerts(self) -> list[dict[str, Any]]:
+        """Return what fires now."""
+        answer = plain_http.get(f"{self.url}/api/v2/alerts")
+        answer.raise_for_status()
+        found: list[dict[str, Any]] = answer.json()
+        return found
+
+
+def _is_ready(running: RunningAlertmanager) -> bool:
+    try:
+        return plain_http.get(f"{running.url}/-/ready").is_success
+    except httpx.TransportError:
+        return False
+
 
 NETWORKS = {A_NETWORK: NetworkName("devnet")}
 TO_ALERTMANAGER = Recipient("alertmanager", "alertmanager")
@@ -52,8 +82,27 @@ GROUNDS = FeeGrounds(Signal.BASE_FEE, Wei(20 * 10**9), Wei(10 * 10**9))
 
 @pytest.fixture(scope="module")
 def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningAlertmanager]:
-    with running_alertmanager(tmp_path_factory.mktemp("alertmanager")) as running:
+    """Yield a real Alertmanager, which keeps what is pushed."""
+    folder, [port] = tmp_path_factory.mktemp("alertmanager"), free_ports(1)
+    settings = folder / "alertmanager.yml"
+    settings.write_text(_CONFIGURATION, encoding="utf-8")
+    arguments = [
+        f"--config.file={settings}",
+        f"--storage.path={folder / 'alertmanager'}",
+        f"--web.listen-address=127.0.0.1:{port}",
+        "--cluster.listen-address=",
+    ]
+    with (folder / "alertmanager.log").open("wb") as log:
+        process = subprocess.Popen(
+            [program("prometheus-alertmanager"), *arguments], stdout=log, stderr=log
+        )
+    running = RunningAlertmanager(f"http://127.0.0.1:{port}")
+    try:
+        eventually(lambda: _is_ready(running), what="the start of Alertmanager")
         yield running
+    finally:
+        process.terminate()
+        process.wait(PATIENCE)
 
 
 def channel_to(url: str, **login: object) -> AlertmanagerChannel:

@@ -34,8 +34,8 @@ SHARED = replace(
 OTHER = replace(SHARED, network_id=ANOTHER_NETWORK, name="Other")
 
 
-def a_load(age: timedelta, many: int = 1000, *, is_rejected: bool = False) -> list[AgeGroup]:
-    return [AgeGroup(A_NETWORK, is_rejected, many, A_MOMENT - age)]
+def a_load(age: timedelta, *, is_rejected: bool = False) -> list[AgeGroup]:
+    return [AgeGroup(A_NETWORK, is_rejected, 1000, A_MOMENT - age)]
 
 
 def in_force(load: list[AgeGroup], limits: LineLimits | None = None) -> PlannedPolling:

@@ -103,8 +103,8 @@ class ScriptedFollower:
 class Clock:
     """Stands at `now` until a test moves it."""
 
-    def __init__(self, now: datetime = NOON) -> None:
-        self.now = now
+    def __init__(self) -> None:
+        self.now = NOON
 
     def __call__(self) -> datetime:
         return self.now
