@@ -184,7 +184,6 @@ class BounceMailbox(Protocol):
         A bounce is marked as read, any other mail stays as it is and is not passed on again.
         DeliveryBlocked if the mailbox cannot be read.
         """
-        ...
 
 
 class MaildirMailbox(Struct):

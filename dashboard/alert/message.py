@@ -73,7 +73,6 @@ class Channel(Protocol):
         address would fail, DeliveryRefused if no attempt will succeed. A message may have arrived
         although this raises or the process dies in it.
         """
-        ...
 
 
 class Stage(Struct, frozen=True):

@@ -195,17 +195,14 @@ class Choosing(Protocol):
 
     def settings(self, chosen: Mapping[str, ChosenValue]) -> Iterable[ChoosableSetting]:
         """Return each choosable setting with these choices applied."""
-        ...
 
     def refuse_wrong(
         self, before: Mapping[str, ChosenValue], after: Mapping[str, ChosenValue]
     ) -> None:
         """Raise InputError, with the remedy, if a choice is wrong or not allowed."""
-        ...
 
     def send_trial(self, chosen: Mapping[str, ChosenValue], recipient: Recipient, by: Actor) -> str:
         """Send a test message; return the server's answer. DeliveryError if it was not taken."""
-        ...
 
 
 class PageSettings(Struct, frozen=True):

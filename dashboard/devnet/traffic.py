@@ -240,7 +240,6 @@ class ReportReceiver(Protocol):
 
     async def report(self, report: RejectionReport) -> SaveStatus:
         """Submit one report; raises UpstreamError if it was not accepted."""
-        ...
 
 
 class TrafficRunner:

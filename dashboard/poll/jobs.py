@@ -49,11 +49,9 @@ class NotifyJob(Protocol):
 
     def run(self, holder_token: int, may_send: Callable[[], bool], /) -> bool:
         """Deliver what is due under this fencing token for a moment; return whether to continue."""
-        ...
 
     def finish(self, within: timedelta) -> object:
         """Start nothing more and let running attempts end."""
-        ...
 
 
 class WatchedNetwork(Struct, frozen=True):

@@ -55,11 +55,9 @@ class Schedule(Protocol[DueT]):
 
     def take_due(self, now: timedelta, limit: int, /) -> list[DueT]:
         """Take what is due off the schedule, the most overdue first, about `limit` hashes."""
-        ...
 
     def put_back(self, due: Iterable[DueT], at: timedelta, /) -> None:
         """Schedule it again for that time."""
-        ...
 
 
 class PollRules(Struct, frozen=True):

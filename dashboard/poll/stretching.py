@@ -39,7 +39,6 @@ class Stretchable(Protocol):
 
     def calls_per_second(self, now: timedelta, within: timedelta, /) -> float:
         """Return the questions of a second, on average, without stretching."""
-        ...
 
 
 class Stretching:

@@ -45,11 +45,9 @@ class Purse(Protocol):
 
     def take(self, amount: int, limits: Mapping[BudgetPeriod, int], /) -> Taken:
         """Take credits unless that would exceed `limits`; StoreError if the store cannot say."""
-        ...
 
     def note_stretch(self, stretch: float, /) -> None:
         """Publish how far polls stretch."""
-        ...
 
 
 class BudgetKeeper:

@@ -174,14 +174,12 @@ class Asker(Protocol):
     @property
     def endpoint(self) -> Endpoint:
         """The endpoint that is asked."""
-        ...
 
     async def post_json(self, body: bytes, limit: int, charge: Charge | None = None) -> bytes:
         """Return the answer, at most `limit` bytes; UpstreamError says why there is none.
 
         Each attempt counts as `charge`.
         """
-        ...
 
 
 _REMEDIES: Final[Mapping[int, str]] = {
