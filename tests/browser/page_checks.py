@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http import HTTPStatus
 from typing import Final, Literal, Self, TypeAlias
 
-from playwright.sync_api import ConsoleMessage, Page, Request, Response, ViewportSize, expect
+from playwright.sync_api import (
+    Browser,
+    BrowserContext,
+    ConsoleMessage,
+    Page,
+    Request,
+    Response,
+    ViewportSize,
+    expect,
+)
 
-from tests.chromium import SETTLED
+from tests.chromium import MILLISECONDS, SETTLED
 
 Screen: TypeAlias = tuple[int, Literal["light", "dark"]]
 """The width of a window, and the colours that its owner likes."""
@@ -40,6 +51,14 @@ _HAS_ITS_COLOURS: Final = """
 
 The wall is dark in any scheme.
 """
+
+
+@contextmanager
+def window(browser: Browser) -> Iterator[BrowserContext]:
+    """Open a window that nobody has used."""
+    with browser.new_context(viewport=SIZE) as context:
+        context.set_default_timeout(MILLISECONDS)
+        yield context
 
 
 def visit(page: Page, address: str) -> None:

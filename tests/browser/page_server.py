@@ -7,8 +7,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import httpx
-
 from tests import plain_http
 from tests.browser.site import SiteState
 from tests.installation import free_ports
@@ -38,7 +36,4 @@ def serving(state: SiteState, folder: Path, **more: object) -> Iterator[str]:
 def _is_up(address: str, process: Process) -> bool:
     """Whether the server answers that it is healthy."""
     assert not process.ended.is_set(), f"the pages ended: {process.last_lines()}"
-    try:
-        return plain_http.get(f"{address}/_stcore/health").is_success
-    except httpx.TransportError:
-        return False
+    return plain_http.answers(f"{address}/_stcore/health")

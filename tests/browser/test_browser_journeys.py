@@ -10,19 +10,12 @@ from playwright.sync_api import Browser, ViewportSize, expect
 from tests import journeys
 from tests.browser.accessibility import barriers
 from tests.browser.page_checks import SCHEMES
-from tests.chromium import running_browser
 
 
 @pytest.fixture(scope="module")
 def site() -> Iterator[journeys.Site]:
     """Serve the pages of a shift on one network."""
     with journeys.seeded(networks=1) as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    with running_browser() as running:
         yield running
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Iterator
-from contextlib import contextmanager
 from io import StringIO
 
 import pytest
@@ -13,8 +12,8 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests import plain_http
 from tests.browser.accessibility import barriers
-from tests.browser.page_checks import SIZE, visit
-from tests.chromium import MILLISECONDS, SETTLED
+from tests.browser.page_checks import visit, window
+from tests.chromium import SETTLED
 from tests.hostile_texts import HOSTILE_TEXTS
 from tests.installation import Installation, running_pages
 from tests.mail_server import PASSWORD as PASSWORD_OF_MAIL
@@ -29,14 +28,6 @@ def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
     folder = tmp_path_factory.mktemp("settings")
     with running_pages(folder, LINEWATCH_SIGN_IN_ACCOUNTS="true") as installation:
         yield installation
-
-
-@contextmanager
-def window(browser: Browser) -> Iterator[BrowserContext]:
-    """Open a window that nobody has used."""
-    with browser.new_context(viewport=SIZE) as context:
-        context.set_default_timeout(MILLISECONDS)
-        yield context
 
 
 def accept(context: BrowserContext, link: str) -> Page:

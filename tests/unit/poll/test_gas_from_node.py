@@ -16,11 +16,6 @@ from tests.unit.upstream.fake_chain import FakeChain
 from tests.unit.upstream.scripted_asker import Call
 
 
-@pytest.fixture
-def fake_clock() -> FakeClock:
-    return FakeClock()
-
-
 class MoodyNode:
     """Answers from a chain unless it is down."""
 
