@@ -7,6 +7,7 @@ from uuid import UUID
 
 from dashboard.domain.alerts.notification import DeliveryAttempt, Notification
 from dashboard.domain.fees.gas import FeeSeries, TimedFee
+from dashboard.domain.people.access import Action, AuditEntry
 from dashboard.domain.quantity import NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import (
     LocatedReport,
@@ -18,9 +19,11 @@ from dashboard.domain.rejections.exclusion import (
 from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.domain.tracking.inclusion import FollowUp
 from dashboard.domain.tracking.verdict import Evidence
+from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.notification_search import NotificationFilter, search_notifications
 from dashboard.store.alerts.notifications import deliveries_by_notification
 from dashboard.store.engine.connection import Connection
+from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.evidence import read_evidence_of_many
 from dashboard.store.evidence.record_answers import save_reports
 from dashboard.store.fees.stored_fees import SeriesKey, fee_values
@@ -91,3 +94,9 @@ def base_fees(
     """Return the base fees of a time, both ends included, oldest first."""
     key = SeriesKey(network_id, FeeSeries.ESTIMATED_BASE_FEE)
     return fee_values(connection, key, milliseconds_of(since), milliseconds_of(until) + 1)
+
+
+def audited(store: Store, action: Action | None = None) -> list[AuditEntry]:
+    """Return what is on record, or what is of one action, the latest first."""
+    with store.read() as connection:
+        return audit_entries(connection, AuditFilter(action))

@@ -12,12 +12,13 @@ from psycopg import sql
 
 from dashboard.domain.people.access import Action, Actor
 from dashboard.errors import StoreError
-from dashboard.store.access.audit_log import AuditFilter, audit_entries, note_action
+from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.maintenance.purge import apply_retention
 from dashboard.store.maintenance.verify import unguarded_log
 from dashboard.wiring.clock import utc_now
+from tests.one_by_one import audited
 from tests.postgresql import empty_database
 from tests.processes import PROJECT
 
@@ -114,8 +115,7 @@ def is_refused(url: str, statements: str) -> bool:
 
 
 def subjects(store: Store) -> list[str]:
-    with store.read() as connection:
-        return [each.subject for each in audit_entries(connection, AuditFilter())]
+    return [each.subject for each in audited(store)]
 
 
 @pytest.mark.parametrize("kept", ["", "30 days"])

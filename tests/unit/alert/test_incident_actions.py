@@ -23,13 +23,13 @@ from dashboard.domain.alerts.signed_link import LinkPurpose, SignedLink
 from dashboard.domain.people.access import Action
 from dashboard.domain.people.active_hours import ActiveHours, WeekSpan
 from dashboard.errors import DeliveryBlocked, InputError, NotFound
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.closings import open_notifications
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from tests.alert_watch import BUSY, PLAIN, REMINDING, Watch
 from tests.builders import A_NETWORK, HOUR, a_hash, a_transition, an_address, an_id, seconds
 from tests.delivery_checks import reject
+from tests.one_by_one import audited
 from tests.recording_channel import ONCALL, OTHERS
 
 
@@ -142,8 +142,7 @@ def test_incident_whose_every_change_is_in_another_goes_with_it(watch: Watch) ->
     )
     told = [to for to, kind in watch.taken() if kind is NotificationKind.ACKNOWLEDGED]
     assert sorted(told, key=str) == [ONCALL, OTHERS]
-    with watch.store.read() as connection:
-        entries = audit_entries(connection, AuditFilter(), 10)
+    entries = audited(watch.store)
     [note] = {each.details["note"] for each in entries if each.action is Action.ACKNOWLEDGE}
     assert note == "looking"
     assert {each.subject for each in entries} >= {str(each) for each in ids.values()}
@@ -187,8 +186,7 @@ def test_several_are_acknowledged_and_freed_at_once_which_others_hear_in_one_mai
     assert sent[first].subject.startswith("Acknowledged by oncall@example.org: 2 incidents")
     assert "HUB" in said
     assert "ADD" in said
-    with watch.store.read() as connection:
-        entries = audit_entries(connection, AuditFilter(), 10)
+    entries = audited(watch.store)
     kept = [(each.action, each.subject) for each in entries if each.actor == ONCALL.address]
     assert sorted(kept) == sorted(
         (action, str(each)) for action in (Action.ACKNOWLEDGE, Action.UNACKNOWLEDGE) for each in ids

@@ -39,7 +39,6 @@ from dashboard.domain.people.verification import (
     code_of,
 )
 from dashboard.errors import DeliveryDeferred, DeliveryRefused, InputError
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.alerts.notifications import make_link_key
 from dashboard.store.alerts.recipients import list_addresses_off
@@ -49,6 +48,7 @@ from dashboard.store.engine.engine import Store
 from tests.builders import A_MOMENT, A_NETWORK, HOUR, a_transition, an_id
 from tests.delivery_checks import PATIENT, notifications, reject, take_lease
 from tests.fake_clock import FakeClock
+from tests.one_by_one import audited
 from tests.received_mail import bounced_mail
 from tests.recording_channel import ONCALL, ONCALL_ALONE, RecordingChannel
 
@@ -125,8 +125,7 @@ def test_unverified_address_gets_one_verification_mail_and_nothing_else(watch: W
     assert [each.to for each in watch.channel.taken] == [NEW.address]
     assert notifications(watch.store) == []
     assert [each.reasons for each in watch.people.unreached()] == [((NEW, NOT_VERIFIED),)]
-    with watch.store.read() as connection:
-        [entry] = audit_entries(connection, AuditFilter(Action.ASK_TO_VERIFY))
+    [entry] = audited(watch.store, Action.ASK_TO_VERIFY)
     assert (entry.actor, entry.subject) == ("worker", NEW.address)
 
 

@@ -24,7 +24,6 @@ from dashboard.domain.people.access import Action
 from dashboard.domain.people.recipients import OffCause, mailbox_of
 from dashboard.domain.secret import Secret
 from dashboard.errors import DeliveryBlocked
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.recipients import (
     end_suspicion,
     list_addresses_off,
@@ -38,6 +37,7 @@ from tests.delivery_checks import make_pending, notifications, take_lease
 from tests.dovecot import PASSWORD, USERNAME, Dovecot, running_dovecot
 from tests.fake_clock import FakeClock
 from tests.mail_server import announce_a_terabyte, be_silent, rude_server
+from tests.one_by_one import audited
 from tests.received_mail import bounced_mail
 from tests.waiting import PATIENCE
 
@@ -106,8 +106,7 @@ def test_bounce_in_a_maildir_makes_its_address_suspect_on_record_and_no_more(
         "2.again:2,S",
     ]
     assert [each.name for each in (maildir / "new").iterdir()] == ["3.other"]
-    with store.read() as connection:
-        [entry] = audit_entries(connection, AuditFilter(Action.SUSPECT))
+    [entry] = audited(store, Action.SUSPECT)
     assert (entry.actor, entry.subject) == ("bounce", OPS.address)
     assert entry.details["note"] == "smtp; 550 5.1.1 no such user"
 
@@ -122,8 +121,7 @@ def test_bounces_of_two_messages_turn_their_address_off_on_record_once(
 
     assert off(store) == [(OPS, OffCause.BOUNCED)]
     assert suspects(store) == []
-    with store.read() as connection:
-        [entry] = audit_entries(connection, AuditFilter(Action.TURN_OFF))
+    [entry] = audited(store, Action.TURN_OFF)
     assert (entry.actor, entry.subject) == ("bounce", OPS.address)
 
 

@@ -14,10 +14,10 @@ from dashboard.application.sessions import Device, NewSession
 from dashboard.domain.people.access import Action, Actor, Role
 from dashboard.domain.people.sign_in import Issuer, SignInPolicy
 from dashboard.domain.secret import Secret
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store, open_store
 from tests.canaries import canary
 from tests.fake_clock import FakeClock
+from tests.one_by_one import audited
 from tests.passwords import CHEAP_HASHER
 
 PASSWORD: Final = Secret(canary("password of everybody"))
@@ -67,6 +67,5 @@ def joined(
 
 def acts_in(store: Store) -> list[tuple[str, Action, dict[str, object]]]:
     """Return who did what, with its details, the latest first."""
-    with store.read() as connection:
-        found = audit_entries(connection, AuditFilter())
+    found = audited(store)
     return [(each.actor, each.action, dict(each.details)) for each in found]

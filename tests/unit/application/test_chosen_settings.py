@@ -18,13 +18,13 @@ from dashboard.domain.secret import Secret
 from dashboard.domain.tracking.transaction_cost import CoinPrice
 from dashboard.errors import InputError, NotAllowed
 from dashboard.settings import Settings
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.chosen_settings import ChosenValue, save_chosen
 from dashboard.store.engine.engine import open_store
 from dashboard.wiring.networks import shown_networks
 from dashboard.wiring.page_settings import ShownConfiguration, page_settings, profile_of
 from tests.builders import A_MOMENT
 from tests.databases import new_sqlite_store
+from tests.one_by_one import audited
 from tests.unit.settings.configuration_files import loaded
 
 ADA = Actor("Ada", A_MOMENT)
@@ -61,9 +61,8 @@ def there(tmp_path: Path) -> Iterator[Application]:
     yield from opened(tmp_path / "there")
 
 
-def audited(here: Application) -> list[tuple[str, dict[str, object]]]:
-    with here.context.store.read() as connection:
-        found = audit_entries(connection, AuditFilter(action=Action.CHANGE_SETTINGS))
+def logged(here: Application) -> list[tuple[str, dict[str, object]]]:
+    found = audited(here.context.store, Action.CHANGE_SETTINGS)
     return [(each.subject, dict(each.details)) for each in found]
 
 
@@ -81,7 +80,7 @@ def test_price_holds_at_once_on_every_page_and_can_be_taken_back(here: Applicati
     assert priced.coin_price == CoinPrice(3_150_000_000, "USD")
     assert priced in here.networks  # which chosen networks are found by
     assert same == {}
-    assert audited(here) == [(PRICE, {PRICE: "the default"}), (PRICE, {PRICE: "3150 USD"})]
+    assert logged(here) == [(PRICE, {PRICE: "the default"}), (PRICE, {PRICE: "3150 USD"})]
 
 
 def test_default_recipients_hold_at_once_and_need_no_verification(here: Application) -> None:
@@ -97,9 +96,9 @@ def test_password_is_told_nowhere(here: Application) -> None:
     chosen = here.chosen_settings.all()
     state = here.chosen_settings.configuration()
 
-    told = f"{audited(here)} {chosen} {state} {configuration_file(configured(here.context))}"
+    told = f"{logged(here)} {chosen} {state} {configuration_file(configured(here.context))}"
     assert CANARY not in told
-    assert audited(here)[0][1]["mail.password"] == "a new one"
+    assert logged(here)[0][1]["mail.password"] == "a new one"
     assert state is not None
     shown = {each.name: each for each in state.settings}
     assert (shown["mail.smtp_host"].value, shown["mail.smtp_host"].source) == (
@@ -124,7 +123,7 @@ def test_wrong_choice_changes_nothing(here: Application) -> None:
         here.chosen_settings.change({PRICE: "1 USD"}, replace(ADA, role=Role.OPERATOR))
 
     assert here.chosen_settings.values() == {}
-    assert audited(here) == []
+    assert logged(here) == []
 
 
 def test_choices_go_elsewhere_in_a_file_without_the_password(

@@ -34,12 +34,12 @@ from dashboard.domain.secret import MASK
 from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_csv import ListedTransaction
 from dashboard.errors import NotAllowed
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import open_store
 from dashboard.wiring.page_settings import StoredAnswerFile
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.builders import A_MOMENT, an_address
 from tests.databases import new_sqlite_store
+from tests.one_by_one import audited
 
 ADA = Actor("Ada", A_MOMENT)
 MAILBOX = Recipient(MAIL, "ada@example.org")
@@ -116,8 +116,7 @@ def test_import_into_an_empty_installation_exports_the_same(tmp_path: Path) -> N
             "answers",
         }
         assert "people.Grace has no password here" in " ".join(taken.left)
-        with two.context.store.read() as connection:
-            found = audit_entries(connection, AuditFilter(action=Action.IMPORT))
+        found = audited(two.context.store, Action.IMPORT)
         assert [each.actor for each in found] == ["Ada"]
 
 

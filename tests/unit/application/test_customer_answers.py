@@ -22,13 +22,13 @@ from dashboard.domain.rejections.exclusion import RejectionStage, StatusClaim
 from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_csv import ListedTransaction
 from dashboard.errors import InputError, StoreError, StoreUnavailable
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import UnsavedAnswers, record_lookup
 from dashboard.wiring.page_settings import StoredAnswerFile
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.builders import DISPUTE, a_disputed_answer, a_hash, a_record
 from tests.golden_texts import GoldenTexts
+from tests.one_by_one import audited
 from tests.saved_record import save_record
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -202,8 +202,7 @@ def test_file_is_changed_logged_and_removed_again(
     assert changed.templates.usual[Voice.CUSTOMER] == "Dear {hash}"
     assert queries.answers.state().text is None
     assert isinstance(queries.answers.state().templates, AnswerTemplates)
-    with store.read() as connection:
-        entries = audit_entries(connection, AuditFilter())
+    entries = audited(store)
     assert [(each.actor, each.action, each.subject) for each in entries] == [
         ("Ann", "change-answers", str(path))
     ] * 2
@@ -233,8 +232,7 @@ def test_change_with_a_mistake_or_into_no_folder_changes_nothing(
     with pytest.raises(InputError, match=r"^answers\.toml cannot be written .*: let this process"):
         queries.answers.change("[customer]\ntext = 'Hi'\n", ANN)
 
-    with store.read() as connection:
-        assert audit_entries(connection, AuditFilter()) == []
+    assert audited(store) == []
 
 
 def test_templates_cannot_be_changed_where_no_file_is_used(store: Store) -> None:

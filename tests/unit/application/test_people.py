@@ -16,11 +16,11 @@ from dashboard.domain.people.access import Action, Actor, Role
 from dashboard.domain.people.sign_in import Identity, Proxy, SignInPolicy
 from dashboard.errors import InputError, NotAllowed
 from dashboard.store import schema as tables_of
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
 from tests.builders import seconds
 from tests.databases import DATABASES
 from tests.fake_clock import FakeClock
+from tests.one_by_one import audited
 from tests.passwords import CHEAP_HASHER
 from tests.unit.application.accounts import (
     EXAMPLE,
@@ -144,8 +144,7 @@ def test_act_beyond_the_role_changes_nothing(store: Store, fake_clock: FakeClock
     with pytest.raises(NotAllowed, match="Ann is a viewer here, and save-filter takes the role su"):
         tracked.save_filter("mine", {}, viewer)
     assert tracked.saved_filters() == ()
-    with store.read() as connection:
-        assert audit_entries(connection, AuditFilter()) == []
+    assert audited(store) == []
 
 
 def test_ended_session_is_over_everywhere(people: People, fake_clock: FakeClock) -> None:
@@ -303,8 +302,7 @@ def test_audit_log_says_who_did_what_from_where(
 ) -> None:
     begun = joined(people, fake_clock, "Ada", Role.ADMIN)
     people.end_own_session(begun.session.session_id, begun.session.session_id)
-    with store.read() as connection:
-        found = audit_entries(connection, AuditFilter())
+    found = audited(store)
 
     assert [(each.actor, each.action, each.origin) for each in reversed(found)] == [
         ("root", Action.INVITE, ""),

@@ -13,14 +13,13 @@ from dashboard.domain.people.access import Action
 from dashboard.errors import StoreError
 from dashboard.poll.lease import Clocks, LeaseLost
 from dashboard.poll.retention_rounds import ROUND_EVERY, RetentionRounds
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.save import save_gas
 from dashboard.store.health import store_space
 from dashboard.store.monitoring.upkeep import last_measured, last_upkeep
 from tests.builders import A_MOMENT, A_NETWORK, DAY, seconds, suggested_gas_fees
-from tests.one_by_one import base_fees
+from tests.one_by_one import audited, base_fees
 
 
 class ServeHome:
@@ -141,8 +140,7 @@ async def test_how_long_all_is_kept_is_on_record_once(store: Store) -> None:
     for retention in (Retention(), Retention(), Retention(fees=DAY)):
         await house.keeping(retention).run()
 
-    with store.read() as connection:
-        told = audit_entries(connection, AuditFilter(Action.CHANGE_RETENTION))
+    told = audited(store, Action.CHANGE_RETENTION)
     assert [entry.details["fees"] for entry in told] == ["24 h", "14 days"]
     assert told[0].details["rejections"] == "forever"
 

@@ -28,6 +28,7 @@ from tests.browser.seeded_notifications import OPS, seed_notifications
 from tests.browser.seeded_store import SILENT, SIMULATED, seed, tx_hash
 from tests.builders import MINUTE, a_hash, a_notification, an_id
 from tests.delivery_checks import reject
+from tests.one_by_one import audited
 from tests.seeded_application import addresses_off
 from tests.unit.show.page_runs import visit, words_of
 
@@ -221,8 +222,7 @@ def test_what_is_known_is_silenced_and_the_silence_ended(
     assert "until 13:00:00 UTC, 60 min left" in words
     assert "number 1, by Ada" in words
     assert "cancelled at 2026-11-20 12:00:00 UTC by Ada" in over
-    with store.read() as connection:
-        acts = audit_entries(connection, AuditFilter())
+    acts = audited(store)
     assert [(each.action, each.actor) for each in acts[:2]] == [
         (Action.END_SILENCE, "Ada"),
         (Action.SILENCE, "Ada"),

@@ -34,13 +34,13 @@ from dashboard.domain.people.recipients import (
 )
 from dashboard.domain.people.verification import VALID_FOR, attempted, code_of, delivered
 from dashboard.show.parts.health_cards import mail_part
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.notification_search import NotificationFilter
 from dashboard.store.alerts.notifications import make_link_key
 from dashboard.store.alerts.recipients import locked_verification, save_verification, suspect
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store
 from tests.browser.seeded_store import SIMULATED
+from tests.one_by_one import audited
 from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -110,8 +110,7 @@ def test_mail_is_asked_for_once_more_and_the_address_turned_off(queries: Applica
 
     assert "its verification mail is pending" in asked
     assert status(queries) is RecipientStatus.OFF
-    with queries.context.store.read() as connection:
-        entries = audit_entries(connection, AuditFilter())
+    entries = audited(queries.context.store)
     assert [each.action for each in entries] == [Action.TURN_OFF, Action.ASK_TO_VERIFY]
 
 

@@ -26,12 +26,12 @@ from dashboard.domain.alerts.rule_table import (
 )
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.recipients import ConfiguredRecipients
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.incidents import insert_incident
 from dashboard.store.engine.engine import Store
 from dashboard.wiring.channels import rules_of_text
 from tests.browser.seeded_store import SIMULATED
 from tests.builders import an_id, an_incident
+from tests.one_by_one import audited
 from tests.unit.show.page_runs import run_script, visit, visit_in, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -52,8 +52,7 @@ def named(page: AppTest) -> AppTest:
 
 def actions(store: Store) -> list[tuple[Action, str, str]]:
     """Return what the audit log says was done to rules."""
-    with store.read() as connection:
-        entries = audit_entries(connection, AuditFilter())
+    entries = audited(store)
     return [(each.action, each.actor, each.subject) for each in entries]
 
 

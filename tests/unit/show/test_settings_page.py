@@ -20,8 +20,9 @@ from dashboard.application.context import (
 from dashboard.domain.people.access import Action, Actor, Role
 from dashboard.domain.people.sign_in import SignInPolicy
 from dashboard.domain.secret import MASK
-from dashboard.store.access.audit_log import AuditFilter, audit_entries, note_action
+from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.engine import Store
+from tests.one_by_one import audited
 from tests.unit.show.page_runs import visit, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
@@ -144,8 +145,7 @@ def test_people_are_invited_changed_disabled_and_signed_out(store: Store) -> Non
     assert "1 person, 0 open sessions." in words_of(page)
     page.button(key="hide-link").click().run()
     assert not page.code
-    with store.read() as connection:
-        (entry,) = audit_entries(connection, AuditFilter())
+    (entry,) = audited(store)
     assert (entry.actor, entry.action, entry.subject) == ("Root", Action.INVITE, "Ada <b>")
 
 

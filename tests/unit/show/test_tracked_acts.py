@@ -8,7 +8,7 @@ from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
 from dashboard.store.tracking.groups import BulkChange, untrack_all
 from tests.browser.seeded_store import SIMULATED, tx_hash
-from tests.one_by_one import newest_tracked
+from tests.one_by_one import audited, newest_tracked
 from tests.unit.show.page_runs import visit, words_of
 from tests.unit.show.test_tracked_page import ADA, give, listed, press, with_name
 
@@ -70,8 +70,7 @@ def test_saved_filter_keeps_the_network(queries: Application) -> None:
 def test_who_tracks_is_in_the_audit_log(store: Store, queries: Application) -> None:
     give(with_name(visit("tracked", queries)), str(tx_hash(50)))
 
-    with store.read() as connection:
-        entry = next(iter(audit_entries(connection, AuditFilter(), 9)))
+    entry = audited(store)[0]
     assert (entry.actor, entry.action) == ("Ada", "track")
 
 

@@ -15,7 +15,7 @@ from dashboard.domain.people.access import Action, Actor, KeyLimits
 from dashboard.domain.tracking.inclusion import InclusionAnswer, InclusionQuestion
 from dashboard.domain.tracking.track_file import TrackRequest
 from dashboard.store.access.api_keys import Credential, KeyUse, add_uses, create_key, key_uses
-from dashboard.store.access.audit_log import AuditFilter, audit_entries, note_action
+from dashboard.store.access.audit_log import note_action
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.record_answers import record_lookup
@@ -36,7 +36,7 @@ from tests.builders import (
     an_id,
     seconds,
 )
-from tests.one_by_one import read_evidence, versions
+from tests.one_by_one import audited, read_evidence, versions
 from tests.saved_record import save_record
 from tests.unit.store.old_rows import forget, hand_over, on_record, reject, rows_of
 
@@ -154,8 +154,7 @@ def test_audit_log_is_forgotten_only_when_told_to(store: Store) -> None:
     assert forget(store) == {}
     assert forget(store, 2, audit_log=A_MOMENT) == {"audit log": 3}
 
-    with store.read() as connection:
-        kept = audit_entries(connection, AuditFilter())
+    kept = audited(store)
     assert sorted(entry.subject for entry in kept) == ["0", "1", "audit log"]
 
 

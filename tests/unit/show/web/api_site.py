@@ -26,13 +26,13 @@ from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.people.sign_in import SignInPolicy
 from dashboard.domain.quantity import Clock
 from dashboard.settings import load_settings
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.engine import Store
 from dashboard.web.api.endpoint import PREFIX, Endpoint
 from dashboard.web.api.server import ManagementApi
 from dashboard.wiring.page_settings import ChoosingSettings, StoredAnswerFile
 from tests.browser.seeded_store import SILENT, SIMULATED, tx_hash
 from tests.builders import A_MOMENT
+from tests.one_by_one import audited
 from tests.waiting import PATIENCE
 
 POLICY = SignInPolicy(timedelta(hours=12), timedelta(days=30))
@@ -99,8 +99,7 @@ class Site:
 
     def acted(self) -> int:
         """Return how many acts are on record."""
-        with self.store.read() as connection:
-            return len(audit_entries(connection, AuditFilter()))
+        return len(audited(self.store))
 
 
 @pytest.fixture(scope="module")

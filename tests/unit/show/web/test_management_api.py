@@ -20,12 +20,13 @@ from dashboard.domain.people.access import Action, Actor, Role
 from dashboard.domain.secret import Secret
 from dashboard.errors import InputError, NotAllowed
 from dashboard.store import schema
-from dashboard.store.access.audit_log import AuditFilter, audit_entries, note_action
+from dashboard.store.access.audit_log import note_action
 from dashboard.web.api.endpoint import PREFIX
 from dashboard.web.api.server import ENDPOINTS, ManagementApi
 from tests.browser.seeded_incidents import seed_incidents
 from tests.browser.seeded_store import SIMULATED
 from tests.builders import A_MOMENT, a_hash
+from tests.one_by_one import audited
 from tests.unit.show.web.api_site import A_DAY, Site, plan, send
 
 
@@ -328,8 +329,7 @@ def test_transaction_is_tracked_described_and_let_go(site: Site) -> None:
     assert (wrong.status_code, "a!b" in wrong.json()["detail"]) == (422, True)
     assert found["transactions"][0]["isTracked"] is True
     assert (gone.status_code, never.status_code) == (200, 404)
-    with site.store.read() as connection:
-        [last, *_] = audit_entries(connection, AuditFilter())
+    [last, *_] = audited(site.store)
     assert (last.actor, last.origin) == ("support (token)", "127.0.0.1")
 
 

@@ -6,9 +6,9 @@ import socket
 import threading
 
 from dashboard.domain.people.access import Action, Role
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.web.api.endpoint import PREFIX
 from tests.mail_server import rude_server
+from tests.one_by_one import audited
 from tests.unit.show.web.api_site import Site
 
 
@@ -44,8 +44,7 @@ def test_settings_are_chosen_and_tried_and_the_password_is_never_told(site: Site
     assert "The setting mail.smtp_port is '0'" in refused.json()["detail"]
     assert tried.json()["wasSent"] is False
     assert "127.0.0.1 port 1: cannot be reached" in tried.json()["answer"]
-    with site.store.read() as connection:
-        audit = str(audit_entries(connection, AuditFilter()))
+    audit = str(audited(site.store))
     assert "c4nary" not in changed.text + refused.text + tried.text + found.text + audit
 
 
@@ -71,6 +70,5 @@ def test_words_of_a_hostile_mail_server_are_one_line_without_codes_and_name_the_
     assert answer.isprintable()
     assert "\\u000a" not in answer
     assert len(answer) < 350
-    with site.store.read() as connection:
-        [entry] = audit_entries(connection, AuditFilter(Action.TEST_SEND))
+    [entry] = audited(site.store, Action.TEST_SEND)
     assert entry.details["answer"] == answer

@@ -26,7 +26,6 @@ from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.people.recipients import ConfiguredRecipients, RecipientProfile, mailbox_of
 from dashboard.domain.tracking.remarks import Remarks
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.alerts.notifications import link_key, make_link_key
 from dashboard.store.alerts.rules import save_rules
 from dashboard.store.engine.engine import Store, open_store
@@ -36,6 +35,7 @@ from dashboard.web.strict_headers import StrictHeaders
 from tests.builders import A_MOMENT, A_NETWORK, HOUR, a_hash, an_id
 from tests.databases import new_sqlite_store
 from tests.delivery_checks import reject
+from tests.one_by_one import audited
 from tests.seeded_application import addresses_off
 
 OPS = Recipient("mail", "<ops>@example.org")
@@ -141,8 +141,7 @@ async def test_incident_is_acknowledged_once_under_the_name_that_is_given(
     assert "It was acknowledged by Ada on 2026-11-20" in shown.text
     assert "<form" not in shown.text
     assert state(queries) == (IncidentState.ACKNOWLEDGED, "Ada", 0)
-    with store.read() as connection:
-        [entry] = audit_entries(connection, AuditFilter())
+    [entry] = audited(store)
     assert (entry.actor, entry.action, entry.details["note"]) == ("Ada", "acknowledge", "on it")
 
 
@@ -315,8 +314,7 @@ async def test_address_is_verified_by_the_form_alone_once_however_often_it_is_se
     assert "beginning with what is open now" in first.text
     assert "Verified already" in again.text
     assert "is verified." in shown.text
-    with store.read() as connection:
-        [entry] = audit_entries(connection, AuditFilter(Action.VERIFY))
+    [entry] = audited(store, Action.VERIFY)
     assert (entry.actor, entry.subject) == (OPS.address, OPS.address)
 
 
@@ -374,10 +372,7 @@ async def test_links_sent_so_far_are_invalid_once_the_key_is_renewed(
     answer = await ask("GET", path)
 
     assert (answer.status_code, "not valid" in answer.text) == (404, True)
-    with store.read() as connection:
-        assert [each.action for each in audit_entries(connection, AuditFilter())] == [
-            Action.RENEW_LINK_KEY
-        ]
+    assert [each.action for each in audited(store)] == [Action.RENEW_LINK_KEY]
 
 
 async def test_audit_log_tells_who_unsubscribed_from_who_was_turned_off(
@@ -390,6 +385,5 @@ async def test_audit_log_tells_who_unsubscribed_from_who_was_turned_off(
 
     [turned_off] = addresses_off(queries)
     assert [str(each.cause) for each in (off, turned_off)] == ["unsubscribed", "turned off"]
-    with store.read() as connection:
-        actions = {each.action for each in audit_entries(connection, AuditFilter())}
+    actions = {each.action for each in audited(store)}
     assert actions == {Action.UNSUBSCRIBE, Action.TURN_ON, Action.TURN_OFF}

@@ -16,7 +16,6 @@ from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.people.access import Action, Actor
 from dashboard.domain.quantity import Wei
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.store.access.audit_log import AuditFilter, audit_entries
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.fees.save import save_gas
@@ -36,6 +35,7 @@ from tests.builders import (
     suggested_gas_fees,
 )
 from tests.databases import copied_store
+from tests.one_by_one import audited
 from tests.saved_record import save_record
 from tests.unit.store.fake_machine import Machine
 from tests.unit.store.filled_store import content_of, live_in
@@ -252,8 +252,7 @@ def test_rebuilding_is_on_record_and_done_once(lived: Store) -> None:
     assert (set(first.names), first.left) == (names, 0)
     assert second == Rebuilt([], 0)
     assert content_of(lived) == before
-    with lived.read() as connection:
-        entries = audit_entries(connection, AuditFilter(Action.REBUILD))
+    entries = audited(lived, Action.REBUILD)
     assert {(each.actor, each.subject) for each in entries} == {("operator", it) for it in names}
 
 
