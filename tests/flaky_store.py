@@ -15,7 +15,6 @@ class PassingStore(Store):
     """Works as the store behind it does; a test changes some of that."""
 
     def __init__(self, store: Store) -> None:
-        """Pass everything on to this store."""
         self._store = store
 
     @contextmanager
@@ -45,7 +44,6 @@ class FlakyStore(PassingStore):
     """The same store, which refuses one write when it is told to."""
 
     def __init__(self, store: Store) -> None:
-        """Work as the store does."""
         super().__init__(store)
         self._writes_until_failure: int | None = None
 

@@ -45,7 +45,6 @@ class Process:
     """One process that the launcher started."""
 
     def __init__(self, launcher: Launcher, pid: int, log: Path) -> None:
-        """Have just begun."""
         self.pid = pid
         self.ended = threading.Event()
         self.code = 0

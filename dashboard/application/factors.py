@@ -80,7 +80,6 @@ class OwnFactors(Struct, frozen=True):
 
 class Factors(ApplicationSubject):
     def __init__(self, context: ApplicationContext, sessions: Sessions) -> None:
-        """Use the sign-ins of `sessions`."""
         super().__init__(context)
         self._sessions = sessions
 

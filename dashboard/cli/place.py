@@ -93,7 +93,6 @@ class Place:
     """A place other than this machine; the context of click holds it for one command."""
 
     def __init__(self, files: dict[str, str]) -> None:
-        """Keep the texts that the command reads, by name."""
         self.files = files
 
     def refuse_local(self, path: str) -> None:
@@ -131,7 +130,6 @@ class Elsewhere(Place):
     """An installation at an address; files that a command read here are sent with it."""
 
     def __init__(self, address: str, arguments: Sequence[str]) -> None:
-        """Keep the words after `linewatch` and its own options."""
         super().__init__({})
         self._address = address
         self._arguments = tuple(arguments)

@@ -156,7 +156,6 @@ class FeeDemand:
     """What senders would pay at any moment, computed from the seed."""
 
     def __init__(self, random: SeededRandom) -> None:
-        """Draw drift and bursts from `random`."""
         self._random = random
 
     def price(self, timestamp: int) -> Wei:

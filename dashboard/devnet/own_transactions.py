@@ -124,7 +124,6 @@ class Blockspace:
     """The regular senders, who take turns: transaction n of the chain is a nonce n // 64."""
 
     def __init__(self, chain: Chain) -> None:
-        """Derive the senders from the seed of `chain`."""
         self._random = chain.random
         self._accounts = [
             SimulatedAccount(chain.random, "sender", number) for number in range(SENDERS)

@@ -99,7 +99,6 @@ class Traffic:
     """The rejected transactions of a chain, always the same for the same chain."""
 
     def __init__(self, chain: Chain) -> None:
-        """Compute rejections from the seed of `chain`."""
         self._chain = chain
         self._blockspace = Blockspace(chain)
         self.rejection = lru_cache(maxsize=256)(self._compute)

@@ -45,7 +45,6 @@ class Stretching:
     """Stretches a schedule of one poll, `who`, so that the credits suffice."""
 
     def __init__(self, budgets: NetworkBudgets, who: object, schedule: Stretchable) -> None:
-        """Start with the stretch of the budgets."""
         self._budgets = budgets
         self._who = who
         self._schedule = schedule

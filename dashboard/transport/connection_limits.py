@@ -131,7 +131,6 @@ class ConnectionLimiter:
     """Counts connections, and checks their phases while there are any."""
 
     def __init__(self, limits: ConnectionLimits) -> None:
-        """Enforce these limits."""
         self.limits = limits
         self.accepted = 0
         self.refused = 0

@@ -25,7 +25,6 @@ class HostCheck:
     """ASGI middleware that answers 403 to requests and WebSockets of foreign names and pages."""
 
     def __init__(self, app: ASGIApp, allowed: AllowedHosts) -> None:
-        """Only pass what is `allowed` to the app."""
         self._app = app
         self._allowed = allowed
         self._logged: set[str] = set()

@@ -56,7 +56,6 @@ class Postbox(Inbox):
     """Takes mails as they come, and reads them when nobody waits for it."""
 
     def __init__(self) -> None:
-        """Begin empty."""
         super().__init__()
         self._taken: list[tuple[float, Sequence[str], bytes]] = []
         self._read = 0

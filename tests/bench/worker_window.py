@@ -43,7 +43,6 @@ class WorkerWindow:
     """A store that holds as many blocks as the window is long; the next one is of `A_MOMENT`."""
 
     def __init__(self, store: Store, length: int) -> None:
-        """Save nothing yet."""
         self._store = store
         self._length = (length - 1) * _BLOCK
         self._saved = 0

@@ -79,7 +79,6 @@ class Visit:
     """What a window asks for while it is watched, and what its own policy forbids it."""
 
     def __init__(self, page: Page) -> None:
-        """Watch nothing yet."""
         self._page = page
         self._asked: list[str] = []
         self.failed: list[str] = []

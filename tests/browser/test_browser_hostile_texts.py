@@ -55,7 +55,6 @@ class Watch:
     """What a page does meanwhile that none of ours does."""
 
     def __init__(self, page: Page, site: str) -> None:
-        """Listen from now on."""
         self._page, self._site = page, site
         self.foreign: list[str] = []
         page.on("request", self._note_request)

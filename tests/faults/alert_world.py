@@ -72,7 +72,6 @@ class AlertWorld:
     """One installation, and what is expected of it; they are compared after whatever happens."""
 
     def __init__(self, lives: AlertingLives, rules: tuple[Rule, ...], began_at: datetime) -> None:
-        """Begin with these rules, at this time of day."""
         self._lives, self.clock, self.post = lives, lives.clock, lives.post
         self.clock.set_clock(began_at - self.clock.now())
         self.expected = ExpectedAlerts(RECIPIENTS, (), off={STRANGER})

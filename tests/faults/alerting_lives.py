@@ -88,7 +88,6 @@ class AlertingLives:
     """One worker after the other on one store."""
 
     def __init__(self, store: Store, clock: FakeClock) -> None:
-        """Begin with one worker."""
         self.store, self.clock = store, clock
         self.post = RecordingPost(clock)
         self.unmarked: Counter[str] = Counter()

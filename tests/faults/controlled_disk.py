@@ -73,7 +73,6 @@ class ControlledDisk:
     """The disk below one folder, as the processes see it that were started with its address."""
 
     def __init__(self, folder: Path) -> None:
-        """Work well until told otherwise."""
         self._place = tempfile.TemporaryDirectory(prefix="disk-")  # an address has 100 signs
         Path(self._place.name).chmod(0o755)
         self.address = f"{self._place.name}/asked"

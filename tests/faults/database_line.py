@@ -27,7 +27,6 @@ class DatabaseLine:
     """
 
     def __init__(self, socket: str) -> None:
-        """Lead to this socket."""
         self.at_turn: Callable[[], None] = nothing_happens
         self.port = 0
         self._socket = socket

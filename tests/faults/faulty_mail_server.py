@@ -58,7 +58,6 @@ class CountingMailServer(Inbox):
     """
 
     def __init__(self) -> None:
-        """Begin with the first life."""
         super().__init__()
         self.life = 0
         self.taken: list[TakenMail] = []

@@ -203,7 +203,6 @@ class FragileVfs(apsw.VFS):
     """Opens files of a folder through a disk that notes what happens; leave it at the end."""
 
     def __init__(self, name: str, disk: FragileDisk) -> None:
-        """Register under a name that nobody has."""
         self.disk = disk
         super().__init__(name, "")
 

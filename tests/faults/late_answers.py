@@ -184,7 +184,6 @@ class _Scene:
     """Transactions that one worker asks endpoints about, and what must come of it."""
 
     def __init__(self, store: Store, clock: FakeClock, chance: Chance, between: Between) -> None:
-        """Watch nothing yet."""
         self.store, self.clock, self.chance = store, clock, chance
         self.expected: dict[TxHash, ExpectedAnswers] = {}
         self.ticks: list[datetime] = []

@@ -45,7 +45,6 @@ class NotedWrites:
     """What was written to a store; a worker is known by the `application_name` in its address."""
 
     def __init__(self, url: str) -> None:
-        """Let the store note it from now on."""
         self._url = url
         with psycopg.connect(url) as connection:
             connection.execute(_NOTE_WRITES)

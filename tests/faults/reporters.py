@@ -77,7 +77,6 @@ class Reports:
     """An endless supply of reports, a few of them about the same transaction or quite the same."""
 
     def __init__(self) -> None:
-        """Begin with the first nonce."""
         self._lock = threading.Lock()
         self._nonce = 0
         self._last: SentReport | None = None

@@ -31,7 +31,6 @@ class Desk:
     """Somebody who types what the page says, in one shell after another."""
 
     def __init__(self, installation: Installation, url: str) -> None:
-        """Sit in the folder above the state folder."""
         self.installation = installation
         self.url = url
         self.environment = installation.environment() | {

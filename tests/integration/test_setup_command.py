@@ -135,7 +135,6 @@ class Terminal:
     """A person at `linewatch setup`, who waits for a question before answering."""
 
     def __init__(self, installation: Installation) -> None:
-        """Start it on a terminal of its own."""
         self._side, other = pty.openpty()
         self._process = subprocess.Popen(
             # What runs in the background ignores Ctrl-C, and so would all that it starts.

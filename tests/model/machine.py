@@ -51,7 +51,6 @@ class StoreMachine(RuleBasedStateMachine):
     DATABASE: ClassVar = "sqlite"
 
     def __init__(self) -> None:
-        """Begin with an empty store."""
         super().__init__()
         self._ends = ExitStack()
         folder = self._ends.enter_context(TemporaryDirectory(prefix="linewatch-model-"))

@@ -26,7 +26,6 @@ class Guard:
     """An audit hook that refuses and notes whatever would leave this machine."""
 
     def __init__(self, log: Path) -> None:
-        """Note attempts in a file."""
         self._log = log
         self._own_name = socket.gethostname()
 

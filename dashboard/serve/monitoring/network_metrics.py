@@ -51,7 +51,6 @@ class NetworkMetrics(Collector):
     """Reports what was last read; nothing if the store could not be read."""
 
     def __init__(self, names: Mapping[NetworkId, str]) -> None:
-        """Report on the networks with these names."""
         self.figures: NetworkFigures | None = None
         self._names = names
         self._tracked: dict[str, int] = {}

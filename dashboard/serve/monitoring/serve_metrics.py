@@ -41,7 +41,6 @@ class ServeMetrics(Collector):
     """Reads the counters when Prometheus scrapes, so that counting stays cheap."""
 
     def __init__(self, counters: Counters, fees: Collection[FollowedNetwork], clock: Clock) -> None:
-        """Collect these; ages are measured by `clock`."""
         self.store_is_up = False
         self._counters = counters
         self._fees = fees

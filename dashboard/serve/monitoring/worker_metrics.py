@@ -27,7 +27,6 @@ class WorkerMetrics(Collector):
     """Reports `work`, which the store said last; nothing if the store could not be read."""
 
     def __init__(self, names: Mapping[NetworkId, str], clock: Clock) -> None:
-        """Name networks by `names`, and measure ages by `clock`."""
         self.work: WorkState | None = None
         self._names = names
         self._clock = clock

@@ -75,7 +75,6 @@ class Scene:
     """A worker that polls the fees of `A_NETWORK` every ten seconds, and can begin again."""
 
     def __init__(self, store: Store, fake_clock: FakeClock, upstream: ScriptedGas) -> None:
-        """Start a worker."""
         self.store = store
         self.fake_clock = fake_clock
         self.upstream = upstream

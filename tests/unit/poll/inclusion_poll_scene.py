@@ -22,7 +22,6 @@ class ScriptedNode:
     """Includes what it is told to include, and counts the questions about each hash."""
 
     def __init__(self) -> None:
-        """Hold no transaction, and be up."""
         self.included: dict[TxHash, Inclusion] = {}
         self.next_nonces: dict[Address, int] = {}
         self.is_down = False
@@ -52,7 +51,6 @@ class ScriptedBlocks:
     """Holds the same transactions in the new blocks each time; the first reading is a gap."""
 
     def __init__(self) -> None:
-        """Hold none."""
         self.hashes: frozenset[TxHash] = frozenset()
         self._times_read = 0
 

@@ -32,7 +32,6 @@ class Watch:
     """A worker that looks every five seconds."""
 
     def __init__(self, store: Store, fake_clock: FakeClock) -> None:
-        """Begin a term."""
         self.store, self.fake_clock = store, fake_clock
         self.term = a_term(store, fake_clock)
         self.certificates: list[tuple[str, datetime]] = []

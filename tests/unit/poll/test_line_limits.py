@@ -223,7 +223,6 @@ class Chain:
     """A chain whose block comes in time, and whose node fails every third question."""
 
     def __init__(self, fake_clock: FakeClock, away: timedelta) -> None:
-        """Let the block come so much later."""
         self.fake_clock = fake_clock
         self.at = fake_clock.now() + away
         self.asked = 0

@@ -11,7 +11,6 @@ class Machine:
     """Its `clock` stands in for that of the real one."""
 
     def __init__(self) -> None:
-        """Boot a minute ago."""
         self._boots = 1
         self._nanoseconds = 60 * 10**9
 

@@ -271,7 +271,6 @@ class RefusingKeeper(BudgetKeeper):
     """Has no credits, and notes what it is asked for."""
 
     def __init__(self, store: Store) -> None:
-        """Note nothing yet."""
         super().__init__(Budget("gateway"), StoredPurse(store, "gateway", utc_now), utc_now)
         self.noted: list[tuple[str, bool]] = []
 

@@ -48,7 +48,6 @@ class DeafStore(PassingStore):
     """The same store, which answers nobody once it is deaf."""
 
     def __init__(self, store: Store) -> None:
-        """Answer as the store does."""
         super().__init__(store)
         self.is_deaf = False
         self.trouble: Exception = StoreUnavailable("the disk is gone")

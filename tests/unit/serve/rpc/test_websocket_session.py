@@ -25,7 +25,6 @@ class SlowDispatcher(Dispatcher):
     """Answers in its one thread, when that is allowed."""
 
     def __init__(self) -> None:
-        """Serve no methods."""
         super().__init__({}, KeyLimiter(), Counters(), 1)
         self.thread = CapacityLimiter(1)
         self.may_answer = threading.Event()

@@ -32,7 +32,6 @@ class HeldStore(PassingStore):
     """The same store, whose readers can be held up before they read."""
 
     def __init__(self, store: Store) -> None:
-        """Read and write as the store does."""
         super().__init__(store)
         self.may_read = threading.Event()
         self.may_read.set()
@@ -78,7 +77,6 @@ class Client:
     caller = ApiKey.of("tests", Secret("key"))
 
     def __init__(self) -> None:
-        """Begin with room."""
         self.numbers: list[int] = []
         self.offered = 0
         self.space = asyncio.Event()

@@ -28,7 +28,6 @@ class TroubledStore(PassingStore):
     """The same store, which cannot be read while there is trouble."""
 
     def __init__(self, store: Store) -> None:
-        """Read as the store does."""
         super().__init__(store)
         self.trouble: Exception | None = None
         self.refused = 0
