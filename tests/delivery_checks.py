@@ -119,7 +119,6 @@ def claim_for_all(
 
 
 def notifications(store: Store) -> list[Notification]:
-    """Return all notifications."""
     with store.read() as connection:
         return recent_notifications(connection, 10_000)
 

@@ -79,7 +79,6 @@ class Exim:
     _process: list[subprocess.Popen[bytes]] = field(default_factory=list)
 
     def start(self) -> None:
-        """Listen."""
         exim = program("exim4-daemon-light")
         self._process.append(unprivileged.start(exim, "-C", self.folder / "exim.conf", "-bdf"))
         eventually(

@@ -35,7 +35,6 @@ class FakeClock:
         return BootMoment("boot", self._elapsed // timedelta(microseconds=1) * 1000)
 
     def wait(self, duration: timedelta) -> None:
-        """Let time pass."""
         self._elapsed += duration
 
     def set_clock(self, by: timedelta) -> None:

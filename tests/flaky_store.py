@@ -19,13 +19,11 @@ class PassingStore(Store):
 
     @contextmanager
     def read(self) -> Iterator[Connection]:
-        """Read."""
         with self._store.read() as connection:
             yield connection
 
     @contextmanager
     def write(self, patience: timedelta | None = None) -> Iterator[Connection]:
-        """Write."""
         with self._store.write(patience) as connection:
             yield connection
 

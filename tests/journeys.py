@@ -56,7 +56,6 @@ class Hands:
         visit(self.page, f"{self.site.address}/{address}")
 
     def click(self, on: Locator) -> None:
-        """Press the mouse."""
         on.click()
         self.clicks += 1
 
@@ -65,7 +64,6 @@ class Hands:
         self.click(self.page.get_by_role("button", name=name, exact=True).first)
 
     def press(self, key: str) -> None:
-        """Press a key."""
         self.page.keyboard.press(key)
         self.keys += 1
 
@@ -80,7 +78,6 @@ class Hands:
         self.press("Control+v")
 
     def copied(self) -> str:
-        """Return what was copied."""
         return str(self.page.evaluate("navigator.clipboard.readText()"))
 
     def save(self, on: Locator) -> str:

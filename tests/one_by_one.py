@@ -45,7 +45,6 @@ def save_report(
     now: datetime,
     source: RejectionSource = RejectionSource.REPORTED,
 ) -> SaveStatus:
-    """Save one report."""
     (status,) = save_reports(connection, [LocatedReport(report, network_id)], now, source)
     return status
 

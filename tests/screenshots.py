@@ -118,7 +118,6 @@ def _draw(page: Page, file: Path, width: int, is_whole: bool) -> None:  # noqa: 
 
 
 def _choice() -> tuple[Path, Choice]:
-    """Read the command line."""
     parser = argparse.ArgumentParser(prog="python -m tests.screenshots", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("page", nargs="*", choices=[[], *PAGES])

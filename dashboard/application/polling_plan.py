@@ -106,7 +106,6 @@ class PollingPlan(Struct, frozen=True):
         )
 
     def in_words(self) -> Iterator[str]:
-        """Explain the figures."""
         in_force = [each for each in self.lines if each.is_in_force]
         calls = sum(each.asked.calls + each.fees.calls for each in in_force)
         credits_ = sum(each.asked.credits + each.fees.credits for each in in_force)

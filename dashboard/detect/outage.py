@@ -58,7 +58,6 @@ class Answered(Struct, frozen=True):
 
     @property
     def stale_from(self) -> datetime:
-        """When the answer becomes stale."""
         return self.answered_at + STALE_AFTER_PERIODS * self.period
 
 

@@ -208,7 +208,6 @@ def check_count(params: Params, least: int, most: int) -> None:
 
 
 def text(params: Params, place: int) -> str:
-    """Return a text."""
     value = params[place]
     if not isinstance(value, str):
         raise WireError(f"invalid argument {place}: a text belongs there")
@@ -216,12 +215,10 @@ def text(params: Params, place: int) -> str:
 
 
 def tx_hash(params: Params, place: int) -> TxHash:
-    """Return a transaction hash."""
     return named(f"invalid argument {place}", parse_tx_hash, text(params, place))
 
 
 def address(params: Params, place: int) -> Address:
-    """Return an address."""
     return named(f"invalid argument {place}", parse_address, text(params, place))
 
 

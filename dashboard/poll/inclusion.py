@@ -246,7 +246,6 @@ class InclusionPoll(
                 await self._ask_beside(self._follower, some)
 
     async def ask(self, questions: Sequence[InclusionQuestion]) -> list[InclusionAnswer]:
-        """Ask the node."""
         return await self._asker.ask(questions)
 
     async def _ask_beside(self, follower: BlockFollower, hashes: Sequence[TxHash]) -> None:

@@ -147,7 +147,6 @@ class ConnectionLimiter:
 
     @property
     def open_connections(self) -> int:
-        """How many connections are open."""
         return self._open
 
     def admit(self, connection: LimitedConnection, address: str) -> bool | None:
@@ -183,7 +182,6 @@ class ConnectionLimiter:
             self._next_check = loop.call_later(self._check_period, self._check)
 
     def unwatch(self, connection: LimitedConnection) -> None:
-        """Stop checking a connection."""
         self._observed.pop(connection, None)
         self.note_unfinished(connection, 0)
 

@@ -141,7 +141,6 @@ def _kept(text: str) -> str:
 
 
 def parse_stage(text: str) -> RejectionStage:
-    """Parse a stage."""
     if text not in _STAGES:
         raise WireError(f"{shorten(text)} is none of {', '.join(WIRE_STAGES)}")
     return _STAGES[text]

@@ -204,7 +204,6 @@ def result_reply(request_id: RequestId, result: object) -> bytes:
 
 
 def error_reply(request_id: RequestId, error: RpcError) -> bytes:
-    """Encode an error reply."""
     return b'{"jsonrpc":"2.0","id":%b,"error":%b}' % (bytes(request_id), _json(error))
 
 

@@ -78,7 +78,6 @@ def decode_quantity(raw: bytes | Raw) -> int:
 
 
 def encode_quantity(value: int) -> bytes:
-    """Write a quantity."""
     return b'"0x%x"' % value
 
 
@@ -287,7 +286,6 @@ def parse_block_hash(text: str) -> bytes:
 
 
 def parse_tx_hash(text: str) -> TxHash:
-    """Read a transaction's hash."""
     try:
         return TxHash.parse(text)
     except InputError as error:
@@ -295,7 +293,6 @@ def parse_tx_hash(text: str) -> TxHash:
 
 
 def parse_address(text: str) -> Address:
-    """Read an account's address."""
     try:
         return Address.parse(text)
     except InputError as error:

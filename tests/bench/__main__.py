@@ -108,7 +108,6 @@ def refuse_unpublished(page: Path) -> None:
 
 
 def show(result: Result) -> None:
-    """Print one case."""
     click.echo(f"\n{result.title}\n")
     click.echo(markdown(result.heads, result.lines))
     for remark in result.remarks:

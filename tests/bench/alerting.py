@@ -130,7 +130,6 @@ class Site:
         self.linewatch("rules", "edit", "rejections", *options)
 
     def linewatch(self, *arguments: str, given: str = "") -> str:
-        """Run a command."""
         done = self.installation.run(*arguments, given=given)
         if done.returncode:
             raise RuntimeError(done.stderr)

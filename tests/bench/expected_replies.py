@@ -93,7 +93,6 @@ def reply(request_id: int, result: bytes) -> bytes:
 
 
 def joined(items: Sequence[bytes]) -> bytes:
-    """Write a batch."""
     return b"[%b]" % b",".join(items)
 
 

@@ -27,7 +27,6 @@ def post(path: str, body: bytes) -> bytes:
 
 
 def get(path: str) -> bytes:
-    """Write a GET."""
     return f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1\r\n\r\n".encode()
 
 

@@ -87,7 +87,6 @@ def remarks(results: Mapping[str, Sequence[Round]]) -> list[str]:
 
 
 def markdown(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
-    """Write a table."""
     rule = ["---"] * len(heads)
     return "\n".join(f"| {' | '.join(cells)} |" for cells in (heads, rule, *lines))
 

@@ -85,14 +85,12 @@ class Visit:
         self.offences: list[str] = []
 
     def __enter__(self) -> Self:
-        """Watch from now on."""
         self._page.on("request", self._note_request)
         self._page.on("response", self._note_response)
         self._page.on("console", self._note_message)
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Watch no more."""
         self._page.remove_listener("request", self._note_request)
         self._page.remove_listener("response", self._note_response)
         self._page.remove_listener("console", self._note_message)

@@ -85,7 +85,6 @@ class Watch:
         assert [unseen for unseen in _UNSEEN if unseen in shown] == []
 
     def end(self) -> None:
-        """Listen no more."""
         self._page.remove_listener("request", self._note_request)
         self._page.remove_listener("dialog", self._note_dialog)
 

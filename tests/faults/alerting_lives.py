@@ -73,7 +73,6 @@ class RecordingPost:
     _failed: int = 0
 
     def send(self, _: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
-        """Take a message."""
         assert may_send()
         self.tried.append((self.clock.now(), headers.message_id))
         if self.failures:

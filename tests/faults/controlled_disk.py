@@ -100,7 +100,6 @@ class ControlledDisk:
         self._error = error
 
     def recover(self) -> None:
-        """Work well again."""
         self._error = 0
 
     def __enter__(self) -> Self:

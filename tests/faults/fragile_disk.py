@@ -235,7 +235,6 @@ class FragileFile(apsw.VFSFile):
     """An open file whose changes are noted."""
 
     def note(self, disk: FragileDisk, name: str, *, syncs_name: bool) -> None:
-        """Begin."""
         self._disk = disk
         self._file = disk.open(name)
         self._syncs_name = syncs_name

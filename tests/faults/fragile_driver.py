@@ -49,7 +49,6 @@ class Cursor:
         self._rows: Iterator[Any] = iter(())
 
     def execute(self, statement: str, values: Sequence[Any] = ()) -> Cursor:
-        """Run a statement."""
         own = self.connection.own
         cursor = own.cursor()
         cursor.exec_trace = self._describe

@@ -55,7 +55,6 @@ class TypedCommands:
         return f"sqlite:///{self.home}/linewatch.sqlite"
 
     def run(self, *arguments: str) -> Process:
-        """Start a command."""
         variables = new_installation(self.home).environment()
         return self.launcher.linewatch(arguments, ProcessOptions(variables, self.home / "log"))
 

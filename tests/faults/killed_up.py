@@ -57,7 +57,6 @@ class _RunningUp:
         return self.launcher.program(command("up", "--no-pages"), process_options)
 
     def is_serving(self) -> bool:
-        """Whether serve takes connections."""
         return listens(self.installation.serve_port)
 
     def report(self) -> None:

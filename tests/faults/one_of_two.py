@@ -83,7 +83,6 @@ class _Person:
         return words in self.look()
 
     def close(self) -> None:
-        """Close the page."""
         self._page = None
         with ExitStack() as held:
             held.push(self._held.pop_all())

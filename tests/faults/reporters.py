@@ -82,7 +82,6 @@ class Reports:
         self._last: SentReport | None = None
 
     def take(self, chance: Random) -> SentReport:
-        """Return the next report."""
         with self._lock:
             lot = chance.random()
             if self._last is not None and lot < 0.1:

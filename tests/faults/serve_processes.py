@@ -135,7 +135,6 @@ def post(connection: http.client.HTTPConnection, message: Any) -> Any:  # noqa: 
 
 
 def a_call(method: str, params: object, request_id: int) -> dict[str, Any]:
-    """Return one call."""
     return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
 
 

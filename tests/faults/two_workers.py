@@ -79,7 +79,6 @@ class _Worker:
         self.process: Process
 
     def start(self, life: int) -> None:
-        """Begin a new life."""
         self.post.life = life
         process_options = ProcessOptions(self.variables, self._log)
         self.process = self._site.launcher.linewatch(["worker"], process_options)

@@ -121,7 +121,6 @@ class FaultyUpstream:
         return self.fault not in BODY_FAULTS and self.fault not in ITEM_FAULTS
 
     async def over_http(self, got: Upstream, writer: asyncio.StreamWriter) -> None:
-        """Answer one request."""
         question = got.requests.pop().partition(b"\r\n\r\n")[2]
         if self.is_of_transport and self.strikes():
             await self._misbehave(question, writer)

@@ -64,7 +64,6 @@ class Source:
 
     @cached_property
     def classes(self) -> tuple[ast.ClassDef, ...]:
-        """Return every class."""
         return tuple(node for node in self.nodes if isinstance(node, ast.ClassDef))
 
     def dotted_names(self) -> Iterator[tuple[int, str]]:
@@ -155,5 +154,4 @@ def optional_packages() -> set[str]:
 
 
 def project() -> dict[str, Any]:
-    """Return what pyproject.toml says."""
     return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))

@@ -51,5 +51,4 @@ def exchange(socket: ClientConnection, message: object) -> Any:  # noqa: ANN401 
 
 
 def hear(socket: ClientConnection, timeout: float = 10) -> Any:  # noqa: ANN401 - any JSON value
-    """Return the next message."""
     return json.loads(socket.recv(timeout=timeout))

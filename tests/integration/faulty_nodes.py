@@ -72,7 +72,6 @@ class OddNode:
     methods: list[str] = field(default_factory=list)
 
     async def behave(self, upstream: Upstream, writer: asyncio.StreamWriter) -> None:
-        """Answer the newest request."""
         question = json.loads(upstream.requests[-1].partition(b"\r\n\r\n")[2])
         calls = question if isinstance(question, list) else [question]
         self.methods.append(calls[0]["method"])

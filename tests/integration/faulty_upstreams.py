@@ -65,7 +65,6 @@ def in_turn(*behaviours: Behaviour) -> Behaviour:
 
 
 async def silent(_: Upstream, writer: asyncio.StreamWriter) -> None:
-    """Never answer."""
     await writer.wait_closed()
 
 

@@ -112,7 +112,6 @@ async def run(
 
 
 def is_alive(process_id: int) -> bool:
-    """Whether a process exists."""
     try:
         os.kill(process_id, 0)
     except ProcessLookupError:

@@ -126,7 +126,6 @@ class Tracking:
         return True
 
     def untrack(self, tx_hash: TxHash) -> bool:
-        """Watch no more."""
         for place in [each for each in self.watches if each[0] == tx_hash]:
             del self.watches[place]
             self.fresh.discard(place)

@@ -31,7 +31,6 @@ class SecondChannel:
         self.error: DeliveryError | None = None
 
     def send(self, message: Message, headers: MessageHeaders, may_send: MaySend = always) -> str:
-        """Take a message."""
         assert may_send()
         if self.error is not None:
             raise self.error

@@ -40,7 +40,6 @@ class CountingWork:
         self._error = error
 
     def __call__(self, _may_send: MaySend) -> None:
-        """Do one round."""
         self.rounds += 1
         assert self.let_go.wait(PATIENCE)
         if self._error is not None:

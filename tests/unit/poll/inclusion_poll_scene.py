@@ -55,7 +55,6 @@ class ScriptedBlocks:
         self._times_read = 0
 
     async def read(self, _most: int) -> NewBlocks:
-        """Return the new blocks."""
         self._times_read += 1
         return NewBlocks(self.hashes, is_unbroken=self._times_read > 1)
 

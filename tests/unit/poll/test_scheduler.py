@@ -29,7 +29,6 @@ class Counting:
         self._ran = asyncio.Event()
 
     async def run(self) -> None:
-        """Run once more."""
         self.runs += 1
         self._ran.set()
         if self._then is not None:

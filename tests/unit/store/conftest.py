@@ -48,7 +48,6 @@ def machine() -> Machine:
 
 @pytest.fixture
 def store(url: str, machine: Machine) -> Iterator[Store]:
-    """Yield the store, opened."""
     with open_store(url, machine.clock) as opened:
         yield opened
 

@@ -19,7 +19,6 @@ class Machine:
         return BootMoment(f"boot {self._boots}", self._nanoseconds)
 
     def wait(self, duration: timedelta) -> None:
-        """Let time pass."""
         self._nanoseconds += duration // timedelta(microseconds=1) * 1000
 
     def boot(self) -> None:

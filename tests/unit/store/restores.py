@@ -14,5 +14,4 @@ BY: Final = Actor("operator", AN_HOUR_LATER)
 
 
 def restored(url: str, backup: Path) -> Restored:
-    """Restore a backup."""
     return restore(url, backup, BY, backup.parent)

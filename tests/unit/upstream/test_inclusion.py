@@ -52,7 +52,6 @@ class Chain:
         }
 
     def answer(self, calls: list[Call]) -> object:
-        """Answer a request."""
         if self.refuses_batches and len(calls) > 1:
             return fault(-32600)
         replies = [self.refuse(call) or result(call, self._result(call)) for call in calls]
