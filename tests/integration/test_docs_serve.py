@@ -12,9 +12,8 @@ import pytest
 from prometheus_client import CollectorRegistry, generate_latest
 
 from dashboard.serve.counters import Counters
-from dashboard.serve.monitoring.network_metrics import NetworkFigures, NetworkMetrics
 from dashboard.serve.monitoring.serve_metrics import ServeMetrics
-from dashboard.serve.monitoring.worker_metrics import WorkerMetrics
+from dashboard.serve.monitoring.store_metrics import NetworkFigures, NetworkMetrics, WorkerMetrics
 from dashboard.store.alerts.alert_status import NotificationCounts
 from dashboard.store.health import WorkState
 from dashboard.transport.connection_limits import ConnectionLimiter, ConnectionLimits

@@ -17,9 +17,8 @@ from starlette.types import Scope
 from dashboard.errors import StoreError
 from dashboard.serve.dependencies import ServeDependencies
 from dashboard.serve.gas import FollowedNetwork
-from dashboard.serve.monitoring.network_metrics import NetworkMetrics
 from dashboard.serve.monitoring.serve_metrics import ServeMetrics
-from dashboard.serve.monitoring.worker_metrics import WorkerMetrics
+from dashboard.serve.monitoring.store_metrics import NetworkMetrics, WorkerMetrics
 from dashboard.store.health import WorkState, work_state
 from dashboard.transport.http_connection import HttpReply, json_reply
 from dashboard.wire.gas import encode_error

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
 from dashboard.domain.fees.gas import GasObservation
 from dashboard.domain.health.observation import Spent
-from dashboard.serve.monitoring.network_metrics import NetworkMetrics
+from dashboard.serve.monitoring.store_metrics import NetworkMetrics
 from dashboard.store.alerts.conditions import record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.save import save_gas
