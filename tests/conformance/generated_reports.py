@@ -14,8 +14,8 @@ from typing import Any, Final
 
 from eth_hash.auto import keccak
 
+from tests.builders import A_MOMENT
 from tests.signed_transactions import BY_KIND, sign_kind
-from tests.unit.serve.scripted_follower import NOON
 
 _TIMES: Final = (
     *("2026-11-20T11:59:59Z", "2026-11-20T11:59:59.9999Z", "2026-11-20T12:00:00+00:00", "now"),
@@ -67,7 +67,7 @@ class Reports:
 
     def report(self, chance: Random, any_json: Callable[[int], str]) -> str:
         """Return the JSON of a report, mostly right; `any_json` writes what stands where."""
-        recent = (NOON - timedelta(milliseconds=chance.randrange(7 * 86_400_000))).isoformat()
+        recent = (A_MOMENT - timedelta(milliseconds=chance.randrange(7 * 86_400_000))).isoformat()
         members = {
             "txRejectionStage": "RPC",
             "timestamp": recent,

@@ -14,6 +14,8 @@ import httpx
 from websockets.sync.client import ClientConnection
 
 from dashboard.serve.dependencies import ServeDependencies, ServedNetwork
+from tests.builders import A_MOMENT
+from tests.fake_clock import FakeClock
 from tests.integration.running_server import (
     KEY,
     LIMITS,
@@ -26,13 +28,13 @@ from tests.integration.running_server import (
     services_of,
     serving,
 )
-from tests.unit.serve.scripted_follower import NOON, Clock, ScriptedFollower
+from tests.unit.serve.scripted_follower import ScriptedFollower
 from tests.waiting import PATIENCE, eventually
 
 GET = "chain_getTransactionExclusionStatusV1"
 SAVE = "chain_saveRejectedTransactionV1"
 UNKNOWN_HASH = f"0x{'ab' * 32}"
-FORMER_TIME = (NOON - timedelta(hours=1)).isoformat()
+FORMER_TIME = (A_MOMENT - timedelta(hours=1)).isoformat()
 """A rejection time an hour before the server's clock."""
 
 
@@ -41,7 +43,7 @@ class Served:
     """Running APIs; `clock` is the time by which they answer."""
 
     address: str
-    clock: Clock
+    clock: FakeClock
     client: httpx.Client
 
     @property
@@ -86,10 +88,10 @@ def apis(
     adapted: Callable[[ServeDependencies], ServeDependencies] = lambda dependencies: dependencies,
 ) -> Iterator[Served]:
     """Yield running APIs with a store of their own, with dependencies that a test may adapt."""
-    clock = Clock()
+    clock = FakeClock()
     with a_store(folder) as store:
         dependencies = replace(
-            services_of(store), clock=clock, networks=networks_at(clock), log_requests=False
+            services_of(store), clock=clock.now, networks=networks_at(clock), log_requests=False
         )
         with (
             serving(adapted(dependencies)) as address,
@@ -100,9 +102,9 @@ def apis(
             yield served
 
 
-def networks_at(clock: Clock) -> tuple[ServedNetwork, ...]:
+def networks_at(clock: FakeClock) -> tuple[ServedNetwork, ...]:
     """Serve two networks, of which the first has a node and takes reports that name none."""
-    follower = ScriptedFollower(clock)
+    follower = ScriptedFollower(clock.now)
     return (
         ServedNetwork(NETWORK, "devnet", follower, is_default_for_old_reports=True),
         ServedNetwork(OTHER_NETWORK, "linea"),

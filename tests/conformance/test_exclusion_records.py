@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from eth_hash.auto import keccak
 
+from tests.builders import A_MOMENT
 from tests.conformance.running_apis import (
     FORMER_TIME,
     GET,
@@ -26,7 +27,6 @@ from tests.conformance.running_apis import (
 )
 from tests.integration.running_server import NARROW_KEY, Signed, a_signed_transaction
 from tests.signed_transactions import BY_KIND, SIGNER, sign_kind
-from tests.unit.serve.scripted_follower import NOON
 
 SEVEN_DAYS = timedelta(days=7)
 MILLISECOND = timedelta(milliseconds=1)
@@ -129,7 +129,7 @@ def test_overflows_are_taken_and_never_part_of_the_record(
         {},
         {"txRejectionStage": "P2P"},
         {"blockNumber": 8},
-        {"timestamp": at(NOON)},
+        {"timestamp": at(A_MOMENT)},
         {"overflows": [{"module": "HUB", "count": 2, "limit": 1}]},
     ],
     ids=["all the same", "other stage", "other block", "later", "other overflows"],
@@ -153,7 +153,7 @@ def test_record_with_the_newest_claimed_time_is_seen_however_they_arrive(
     served: Served, transaction: Signed, hours: tuple[int, int]
 ) -> None:
     for hour in hours:
-        moment = at(NOON - timedelta(hours=hour))
+        moment = at(A_MOMENT - timedelta(hours=hour))
         record = a_former_report(transaction, reasonMessage=f"{hour} h ago", timestamp=moment)
         assert served.result(SAVE, record)["status"] == "SAVED"
 
@@ -163,7 +163,7 @@ def test_record_with_the_newest_claimed_time_is_seen_however_they_arrive(
 def test_record_is_seen_for_seven_days_to_the_millisecond(
     served: Served, transaction: Signed
 ) -> None:
-    claimed = NOON - SEVEN_DAYS
+    claimed = A_MOMENT - SEVEN_DAYS
 
     record_of(served, transaction, timestamp=at(claimed))
     expired = a_former_report(
@@ -177,7 +177,7 @@ def test_record_is_seen_for_seven_days_to_the_millisecond(
 def test_record_older_than_seven_days_is_null_and_a_repetition_still_a_duplicate(
     served: Served, transaction: Signed
 ) -> None:
-    expired = a_former_report(transaction, timestamp=at(NOON - SEVEN_DAYS - MILLISECOND))
+    expired = a_former_report(transaction, timestamp=at(A_MOMENT - SEVEN_DAYS - MILLISECOND))
 
     statuses = [served.result(SAVE, expired)["status"] for _ in range(2)]
 
@@ -189,10 +189,10 @@ def test_record_turns_null_when_seven_days_have_passed(tmp_path: Path) -> None:
     transaction = a_signed_transaction(1)
     with apis(tmp_path) as served:
         record_of(served, transaction)
-        served.clock.now = datetime.fromisoformat(FORMER_TIME) + SEVEN_DAYS
+        served.clock.wait(datetime.fromisoformat(FORMER_TIME) + SEVEN_DAYS - served.clock.now())
         assert served.result(GET, [transaction.tx_hash]) is not None
 
-        served.clock.now += MILLISECOND
+        served.clock.wait(MILLISECOND)
         assert served.result(GET, [transaction.tx_hash]) is None
 
 

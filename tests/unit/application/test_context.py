@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from itertools import count
 from threading import Event
 from weakref import ref
@@ -11,47 +11,31 @@ from weakref import ref
 import pytest
 
 from dashboard.application.context import TtlCache
+from tests.fake_clock import FakeClock
 from tests.waiting import PATIENCE
 
-START = datetime(2026, 11, 20, tzinfo=UTC)
 
-
-class ManualClock:
-    """A clock that stands still until it is moved."""
-
-    def __init__(self) -> None:
-        self.at = START
-
-    def __call__(self) -> datetime:
-        return self.at
-
-
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
-def test_answer_is_made_again_after_its_lifetime(clock: ManualClock) -> None:
-    fresh = TtlCache[str](timedelta(seconds=1), clock)
+def test_answer_is_made_again_after_its_lifetime(fake_clock: FakeClock) -> None:
+    fresh = TtlCache[str](timedelta(seconds=1), fake_clock.now)
     fresh.get("key", lambda: "old")
     assert fresh.get("key", lambda: "new") == "old"
 
-    clock.at += timedelta(seconds=1)
+    fake_clock.wait(timedelta(seconds=1))
 
     assert fresh.get("key", lambda: "new") == "new"
 
 
-def test_answer_from_the_future_is_not_trusted_after_a_clock_jump(clock: ManualClock) -> None:
-    fresh = TtlCache[str](timedelta(seconds=1), clock)
+def test_answer_from_the_future_is_not_trusted_after_a_clock_jump(fake_clock: FakeClock) -> None:
+    fresh = TtlCache[str](timedelta(seconds=1), fake_clock.now)
     fresh.get("key", lambda: "old")
 
-    clock.at -= timedelta(days=7)
+    fake_clock.set_clock(-timedelta(days=7))
 
     assert fresh.get("key", lambda: "new") == "new"
 
 
-def test_failure_is_not_kept_for_the_next_viewer(clock: ManualClock) -> None:
-    fresh = TtlCache[str](timedelta(seconds=1), clock)
+def test_failure_is_not_kept_for_the_next_viewer(fake_clock: FakeClock) -> None:
+    fresh = TtlCache[str](timedelta(seconds=1), fake_clock.now)
 
     with pytest.raises(ZeroDivisionError):
         fresh.get("key", lambda: str(1 // 0))
@@ -59,16 +43,16 @@ def test_failure_is_not_kept_for_the_next_viewer(clock: ManualClock) -> None:
     assert fresh.get("key", lambda: "fine") == "fine"
 
 
-def test_each_key_has_an_answer_of_its_own(clock: ManualClock) -> None:
-    fresh = TtlCache[str](timedelta(seconds=1), clock)
+def test_each_key_has_an_answer_of_its_own(fake_clock: FakeClock) -> None:
+    fresh = TtlCache[str](timedelta(seconds=1), fake_clock.now)
 
     fresh.get("a", lambda: "of a")
 
     assert fresh.get("b", lambda: "of b") == "of b"
 
 
-def test_nobody_waits_for_the_answer_of_another_key(clock: ManualClock) -> None:
-    fresh = TtlCache[str](timedelta(seconds=1), clock)
+def test_nobody_waits_for_the_answer_of_another_key(fake_clock: FakeClock) -> None:
+    fresh = TtlCache[str](timedelta(seconds=1), fake_clock.now)
 
     def slow() -> str:
         return f"after {fresh.get('quick', lambda: 'quick')}"  # would wait for ever for its own key
@@ -76,8 +60,8 @@ def test_nobody_waits_for_the_answer_of_another_key(clock: ManualClock) -> None:
     assert fresh.get("slow", slow) == "after quick"
 
 
-def test_viewers_who_come_meanwhile_wait_for_one_answer(clock: ManualClock) -> None:
-    fresh = TtlCache[int](timedelta(seconds=1), clock)
+def test_viewers_who_come_meanwhile_wait_for_one_answer(fake_clock: FakeClock) -> None:
+    fresh = TtlCache[int](timedelta(seconds=1), fake_clock.now)
     numbers, begun, may_end = count(1), Event(), Event()
 
     def slow() -> int:
@@ -96,12 +80,12 @@ def test_viewers_who_come_meanwhile_wait_for_one_answer(clock: ManualClock) -> N
 
 @pytest.mark.parametrize(("age", "given"), [(1.5, "old"), (2, "new")])
 def test_viewers_who_come_meanwhile_get_the_old_answer_unless_too_old(
-    clock: ManualClock, age: float, given: str
+    fake_clock: FakeClock, age: float, given: str
 ) -> None:
-    fresh = TtlCache[str](timedelta(seconds=1), clock)
+    fresh = TtlCache[str](timedelta(seconds=1), fake_clock.now)
     begun, may_end = Event(), Event()
     fresh.get("key", lambda: "old")
-    clock.at += timedelta(seconds=age)
+    fake_clock.wait(timedelta(seconds=age))
 
     def slow() -> str:
         begun.set()
@@ -119,13 +103,13 @@ def test_viewers_who_come_meanwhile_get_the_old_answer_unless_too_old(
         assert (first.result(10), other.result(10)) == ("new", given)
 
 
-def test_what_has_expired_is_not_kept(clock: ManualClock) -> None:
-    fresh = TtlCache[object](timedelta(seconds=1), clock)
+def test_what_has_expired_is_not_kept(fake_clock: FakeClock) -> None:
+    fresh = TtlCache[object](timedelta(seconds=1), fake_clock.now)
     kept = [fresh.get(key, _Answer) for key in range(100)]
     held = [ref(each) for each in kept]
     kept.clear()
 
-    clock.at += timedelta(seconds=2)
+    fake_clock.wait(timedelta(seconds=2))
     fresh.get("another", _Answer)
 
     assert not any(each() for each in held)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 
 from msgspec.structs import replace
 
@@ -13,9 +13,7 @@ from dashboard.errors import UpstreamUnavailable
 from dashboard.upstream.gas_oracle import ChainFees
 from dashboard.upstream.node_failover import NodeStatus
 from dashboard.wire.node import BlockHeader
-
-NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-GWEI = 10**9
+from tests.builders import A_MOMENT, GWEI
 
 
 def a_header(number: int, base_fee: int = 7 * GWEI, seconds: float = 2.0) -> BlockHeader:
@@ -24,7 +22,7 @@ def a_header(number: int, base_fee: int = 7 * GWEI, seconds: float = 2.0) -> Blo
         number=number,
         hash=number.to_bytes(32),
         parent_hash=(number - 1).to_bytes(32),
-        timestamp=NOON + timedelta(seconds=number * seconds),
+        timestamp=A_MOMENT + timedelta(seconds=number * seconds),
         base_fee_per_gas=Wei(base_fee),
         gas_used=15_000_000,
         gas_limit=30_000_000,
@@ -83,7 +81,7 @@ class ScriptedFollower:
             raise self.trouble
         self.blocks_held += self.reads.pop(0) if self.reads else 0
         header = a_header(self.next_head, self.base_fee, self._seconds)
-        self._head = replace(header, timestamp=header.timestamp - NOON + self._born)
+        self._head = replace(header, timestamp=header.timestamp - A_MOMENT + self._born)
         self._read_at = self._clock()
 
     def snapshot(self) -> ChainFees:
@@ -98,13 +96,3 @@ class ScriptedFollower:
             base_fee_percentile=Wei(GWEI),
             busy_threshold=Wei(self.busy_threshold),
         )
-
-
-class Clock:
-    """Stands at `now` until a test moves it."""
-
-    def __init__(self) -> None:
-        self.now = NOON
-
-    def __call__(self) -> datetime:
-        return self.now

@@ -13,7 +13,8 @@ from dashboard.domain.quantity import NetworkId
 from dashboard.domain.secret import Secret
 from dashboard.serve.gas import FollowedNetwork, GasApi
 from dashboard.serve.monitoring.health import node_problem
-from tests.unit.serve.scripted_follower import Clock, ScriptedFollower
+from tests.fake_clock import FakeClock
+from tests.unit.serve.scripted_follower import ScriptedFollower
 
 CALLER = ApiKey.of("tests", Secret("key"))
 MINUTE = timedelta(minutes=1)
@@ -23,10 +24,10 @@ class Desk:
     """A gas API for network 1, read once, and the clock by which it answers."""
 
     def __init__(self, seconds: float = 2.0) -> None:
-        self.clock = Clock()
-        self.follower = ScriptedFollower(self.clock, seconds)
+        self.clock = FakeClock()
+        self.follower = ScriptedFollower(self.clock.now, seconds)
         self.fees = FollowedNetwork("testnet", self.follower, timedelta(seconds=1))
-        self.api = GasApi({NetworkId(1): self.fees}, self.clock, MINUTE)
+        self.api = GasApi({NetworkId(1): self.fees}, self.clock.now, MINUTE)
 
     async def read(self, *heads: int) -> Desk:
         for self.follower.next_head in heads:
@@ -92,15 +93,15 @@ async def test_network_whose_window_is_being_read_says_how_far() -> None:
     said = "The window of testnet is being read: 200 of 20,000 blocks."
     assert error_of(response) == (503, said)
     assert response.headers["retry-after"] == "1"
-    assert node_problem(desk.fees, desk.clock.now, MINUTE) == said
+    assert node_problem(desk.fees, desk.clock.now(), MINUTE) == said
 
 
 async def test_fees_are_told_until_they_are_too_old() -> None:
     desk = await Desk().read(1)
 
-    desk.clock.now += MINUTE
+    desk.clock.wait(MINUTE)
     assert desk.ask("1", "busyThreshold").status_code == 200
-    desk.clock.now += timedelta(milliseconds=1)
+    desk.clock.wait(timedelta(milliseconds=1))
     assert desk.ask("1", "busyThreshold").status_code == 503
 
 

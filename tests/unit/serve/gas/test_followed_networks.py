@@ -10,7 +10,9 @@ import pytest
 
 from dashboard.errors import UpstreamRefused, UpstreamThrottled, UpstreamUnavailable
 from dashboard.serve.gas import FollowedNetwork, block_time
-from tests.unit.serve.scripted_follower import GWEI, Clock, ScriptedFollower, a_header
+from tests.builders import GWEI
+from tests.fake_clock import FakeClock
+from tests.unit.serve.scripted_follower import ScriptedFollower, a_header
 
 SECOND = timedelta(seconds=1)
 
@@ -20,7 +22,7 @@ def network_fees(follower: ScriptedFollower) -> FollowedNetwork:
 
 
 async def test_refresh_encodes_all_four_operations() -> None:
-    fees = network_fees(ScriptedFollower(Clock()))
+    fees = network_fees(ScriptedFollower(FakeClock().now))
 
     wait = await fees.refresh()
 
@@ -34,7 +36,7 @@ async def test_refresh_encodes_all_four_operations() -> None:
 
 
 async def test_part_of_a_window_is_not_told_and_the_rest_is_read_without_a_pause() -> None:
-    follower = ScriptedFollower(Clock())
+    follower = ScriptedFollower(FakeClock().now)
     follower.is_complete, follower.window_blocks = False, 5_000
     fees = network_fees(follower)
 
@@ -46,7 +48,7 @@ async def test_part_of_a_window_is_not_told_and_the_rest_is_read_without_a_pause
 
 
 async def test_window_is_told_once_it_is_whole() -> None:
-    follower = ScriptedFollower(Clock())
+    follower = ScriptedFollower(FakeClock().now)
     follower.is_complete = False
     fees = network_fees(follower)
     await fees.refresh()
@@ -59,12 +61,12 @@ async def test_window_is_told_once_it_is_whole() -> None:
 
 
 async def test_failing_node_leaves_its_last_replies_with_their_time() -> None:
-    clock = Clock()
-    follower = ScriptedFollower(clock)
+    clock = FakeClock()
+    follower = ScriptedFollower(clock.now)
     fees = network_fees(follower)
     await fees.refresh()
     before = fees.replies
-    clock.now += SECOND
+    clock.wait(SECOND)
     follower.trouble = UpstreamUnavailable("gone")
 
     await fees.refresh()
@@ -73,11 +75,11 @@ async def test_failing_node_leaves_its_last_replies_with_their_time() -> None:
 
 
 async def test_nothing_new_is_encoded_once_and_keeps_only_its_age_up_to_date() -> None:
-    clock = Clock()
-    fees = network_fees(ScriptedFollower(clock))
+    clock = FakeClock()
+    fees = network_fees(ScriptedFollower(clock.now))
     await fees.refresh()
     before = fees.replies
-    clock.now += SECOND
+    clock.wait(SECOND)
 
     await fees.refresh()
 
@@ -88,7 +90,7 @@ async def test_nothing_new_is_encoded_once_and_keeps_only_its_age_up_to_date() -
 
 
 async def test_window_that_grew_is_encoded_anew_at_the_same_head() -> None:
-    follower = ScriptedFollower(Clock())
+    follower = ScriptedFollower(FakeClock().now)
     fees = network_fees(follower)
     await fees.refresh()
     follower.busy_threshold = 9 * GWEI
@@ -101,7 +103,7 @@ async def test_window_that_grew_is_encoded_anew_at_the_same_head() -> None:
 
 @pytest.mark.parametrize("trouble", [UpstreamRefused("401"), ZeroDivisionError("a mistake")])
 async def test_node_that_answers_again_is_told_anew(trouble: Exception) -> None:
-    follower = ScriptedFollower(Clock())
+    follower = ScriptedFollower(FakeClock().now)
     fees = network_fees(follower)
     follower.trouble = trouble
     await fees.refresh()
@@ -112,7 +114,7 @@ async def test_node_that_answers_again_is_told_anew(trouble: Exception) -> None:
 
 
 async def test_failing_node_is_left_alone_longer_each_time_up_to_a_limit() -> None:
-    follower = ScriptedFollower(Clock())
+    follower = ScriptedFollower(FakeClock().now)
     follower.trouble = UpstreamUnavailable("gone")
     fees = network_fees(follower)
 
@@ -122,7 +124,7 @@ async def test_failing_node_is_left_alone_longer_each_time_up_to_a_limit() -> No
 
 
 async def test_throttling_node_is_left_alone_as_long_as_it_asks() -> None:
-    follower = ScriptedFollower(Clock())
+    follower = ScriptedFollower(FakeClock().now)
     follower.trouble = UpstreamThrottled("slower", retry_after=timedelta(seconds=40))
 
     assert await network_fees(follower).refresh() == timedelta(seconds=40)
@@ -143,7 +145,7 @@ async def test_throttling_node_is_left_alone_as_long_as_it_asks() -> None:
 async def test_node_is_asked_when_the_next_block_is_due(
     pace: float, passed: float, wait: float
 ) -> None:
-    follower = ScriptedFollower(Clock(), pace)
+    follower = ScriptedFollower(FakeClock().now, pace)
     seconds = 100.0
     fees = FollowedNetwork("testnet", follower, SECOND, now=lambda: seconds)
     for follower.next_head in (1, 2, 3):
@@ -154,7 +156,7 @@ async def test_node_is_asked_when_the_next_block_is_due(
 
 
 async def test_following_goes_on_after_trouble_of_any_kind() -> None:
-    follower = ScriptedFollower(Clock())
+    follower = ScriptedFollower(FakeClock().now)
     waited: list[float] = []
     troubles = [UpstreamUnavailable("gone"), RuntimeError("a mistake"), None]
 

@@ -19,9 +19,10 @@ from dashboard.serve.gas import FollowedNetwork, GasApi
 from dashboard.serve.monitoring.health import Readiness, node_problem
 from dashboard.store.engine.engine import Store, prove_writing
 from dashboard.store.rejections.known_hashes import load_heads
+from tests.fake_clock import FakeClock
 from tests.full_disk import disk_that_takes_nothing
 from tests.integration.running_server import services_of
-from tests.unit.serve.scripted_follower import Clock, ScriptedFollower
+from tests.unit.serve.scripted_follower import ScriptedFollower
 
 CALLER = ApiKey.of("tests", Secret("key"))
 MINUTE = timedelta(minutes=1)
@@ -37,8 +38,8 @@ class Node:
     """A followed node with a block every `seconds`, and the clock by which it is judged."""
 
     def __init__(self, seconds: float = 2.0) -> None:
-        self.clock = Clock()
-        self.follower = ScriptedFollower(self.clock, seconds)
+        self.clock = FakeClock()
+        self.follower = ScriptedFollower(self.clock.now, seconds)
         self.fees = FollowedNetwork("testnet", self.follower, timedelta(seconds=1))
 
     async def mine(self, number: int) -> None:
@@ -47,9 +48,9 @@ class Node:
 
     async def trouble_after(self, seconds: float) -> str | None:
         """Let time pass without a block, and ask the node once more."""
-        self.clock.now += timedelta(seconds=seconds)
+        self.clock.wait(timedelta(seconds=seconds))
         await self.fees.refresh()
-        return node_problem(self.fees, self.clock.now, MINUTE)
+        return node_problem(self.fees, self.clock.now(), MINUTE)
 
 
 async def test_node_without_a_young_block_is_stalled_though_it_answers() -> None:
@@ -82,9 +83,9 @@ async def test_node_that_mines_again_is_well_again() -> None:
 async def test_node_that_is_silent_is_told_as_that_and_not_as_stalled() -> None:
     node = Node()
     await node.mine(5)
-    node.clock.now += 10 * MINUTE
+    node.clock.wait(10 * MINUTE)
 
-    trouble = node_problem(node.fees, node.clock.now, MINUTE)
+    trouble = node_problem(node.fees, node.clock.now(), MINUTE)
 
     assert trouble == "The node of testnet last answered 10 min ago."
 
@@ -93,7 +94,7 @@ async def test_fees_of_an_idle_chain_are_told_for_as_long_as_its_node_answers() 
     node = Node()
     await node.mine(5)
     await node.trouble_after(86_400)
-    api = GasApi({NetworkId(1): node.fees}, node.clock, MINUTE)
+    api = GasApi({NetworkId(1): node.fees}, node.clock.now, MINUTE)
 
     response = api.answer(["1", "busyThreshold"], CALLER)
 
@@ -104,7 +105,7 @@ async def test_stalled_node_ends_readiness(store: Store) -> None:
     node = Node()
     await node.mine(5)
     await node.trouble_after(86_400)
-    dependencies = at_work(replace(services_of(store), clock=node.clock))
+    dependencies = at_work(replace(services_of(store), clock=node.clock.now))
 
     response = await Readiness(dependencies, [node.fees]).answer()
 
