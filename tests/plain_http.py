@@ -27,11 +27,3 @@ get = partial(request, "GET")
 post = partial(request, "POST")
 put = partial(request, "PUT")
 delete = partial(request, "DELETE")
-
-
-def answers(url: str) -> bool:
-    """Whether a server answers, and that all is well."""
-    try:
-        return get(url).is_success
-    except httpx.TransportError:
-        return False

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from tests import plain_http
 from tests.browser.site import SiteState
-from tests.installation import free_ports
+from tests.installation import answers, free_ports
 from tests.processes import Process, ProcessOptions, shared_launcher
 from tests.waiting import eventually
 
@@ -36,4 +35,4 @@ def serving(state: SiteState, folder: Path, **more: object) -> Iterator[str]:
 def _is_up(address: str, process: Process) -> bool:
     """Whether the server answers that it is healthy."""
     assert not process.ended.is_set(), f"the pages ended: {process.last_lines()}"
-    return plain_http.answers(f"{address}/_stcore/health")
+    return answers(f"{address}/_stcore/health")

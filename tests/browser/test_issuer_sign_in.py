@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Page, expect
 from tests import plain_http
 from tests.browser.page_checks import window
 from tests.chromium import SETTLED
-from tests.installation import Installation, free_ports, new_installation
+from tests.installation import Installation, answers, free_ports, new_installation
 from tests.provision import NODE_FOLDER
 from tests.waiting import eventually
 
@@ -64,7 +64,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Site]:
             running.enter_context(issuing(name, port, installation, folder / f"{name}.log"))
         running.enter_context(installation.role("pages", folder / "log"))
         for each in (installation.pages + "/live", *map(jwks, ports.values())):
-            eventually(partial(plain_http.answers, each), what=each)
+            eventually(partial(answers, each), what=each)
         yield Site(installation, f"http://127.0.0.1:{ports['example']}", folder / "log")
 
 

@@ -43,7 +43,7 @@ from tests.alert_watch import Watch
 from tests.builders import A_NETWORK, a_hash, a_notification, a_transition
 from tests.delivery_checks import reject
 from tests.fake_clock import FakeClock
-from tests.installation import free_ports
+from tests.installation import answers, free_ports
 from tests.provision import program
 from tests.recording_channel import ONCALL, some_headers
 from tests.waiting import PATIENCE, eventually
@@ -91,7 +91,7 @@ def alertmanager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningAl
         )
     running = RunningAlertmanager(f"http://127.0.0.1:{port}")
     try:
-        ready = partial(plain_http.answers, f"{running.url}/-/ready")
+        ready = partial(answers, f"{running.url}/-/ready")
         eventually(ready, what="the start of Alertmanager")
         yield running
     finally:
