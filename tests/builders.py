@@ -35,6 +35,11 @@ def seconds(count: float) -> timedelta:
     return timedelta(seconds=count)
 
 
+def utc(text: str) -> datetime:
+    """Read a moment in UTC."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC)
+
+
 def a_hash(number: int = 1) -> TxHash:
     """Return the hash that ends in `number`; different numbers, different hashes."""
     return TxHash(number.to_bytes(TxHash.LENGTH, "big"))

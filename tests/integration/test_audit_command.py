@@ -5,21 +5,10 @@ from __future__ import annotations
 import json
 import os
 import pwd
-from pathlib import Path
-
-import pytest
 
 from tests.builders import a_hash, an_address
-from tests.installation import Installation, new_installation
-from tests.integration.seeded_installation import HOSTILE, tell_story
-
-
-@pytest.fixture
-def installation(tmp_path: Path) -> Installation:
-    """Plan an installation with the simulated network."""
-    installation = new_installation(tmp_path / "home")
-    tell_story(installation)
-    return installation
+from tests.installation import Installation
+from tests.integration.seeded_installation import HOSTILE
 
 
 def test_every_change_is_on_record_without_any_secret(installation: Installation) -> None:

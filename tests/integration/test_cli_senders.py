@@ -5,19 +5,9 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
-
 from tests.builders import an_address
 from tests.installation import Installation, new_installation
-from tests.integration.seeded_installation import HOSTILE, tell_story
-
-
-@pytest.fixture
-def installation(tmp_path: Path) -> Installation:
-    """Plan an installation with the simulated network, whose nodes report to its own serve."""
-    installation = new_installation(tmp_path / "home")
-    tell_story(installation)
-    return installation
+from tests.integration.seeded_installation import HOSTILE
 
 
 def test_senders_are_watched_listed_and_let_go(installation: Installation) -> None:

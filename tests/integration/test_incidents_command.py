@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import pytest
 
@@ -11,16 +10,8 @@ from dashboard.domain.alerts.notification import Recipient
 from dashboard.domain.people.verification import code_of
 from dashboard.store.alerts.notifications import make_link_key
 from dashboard.store.alerts.recipients import locked_verification
-from tests.installation import Installation, new_installation
-from tests.integration.seeded_installation import HOSTILE, store_of, tell_story
-
-
-@pytest.fixture
-def installation(tmp_path: Path) -> Installation:
-    """Plan an installation with incidents."""
-    planned = new_installation(tmp_path / "home")
-    tell_story(planned)
-    return planned
+from tests.installation import Installation
+from tests.integration.seeded_installation import HOSTILE, store_of
 
 
 def test_incident_is_acknowledged_handed_over_and_resolved(installation: Installation) -> None:

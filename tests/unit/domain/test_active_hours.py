@@ -16,6 +16,7 @@ from dashboard.domain.people.active_hours import (
     next_in_all,
 )
 from dashboard.errors import InputError
+from tests.builders import utc
 
 BERLIN = ZoneInfo("Europe/Berlin")
 ZONES = (
@@ -27,11 +28,6 @@ ZONES = (
 def hours(*spans: str) -> ActiveHours:
     """Return the hours of these spans in Berlin."""
     return ActiveHours(tuple(map(WeekSpan.parse, spans)), "Europe/Berlin")
-
-
-def utc(text: str) -> datetime:
-    """Read a moment in UTC."""
-    return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 @pytest.mark.parametrize(

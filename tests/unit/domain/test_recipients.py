@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -27,7 +26,7 @@ from dashboard.domain.people.recipients import (
 )
 from dashboard.domain.people.verification import Verification, verified
 from dashboard.errors import InputError
-from tests.builders import A_MOMENT
+from tests.builders import A_MOMENT, utc
 
 OPS = Recipient("mail", "ops@example.org")
 DEV = Recipient("mail", "dev@example.org")
@@ -108,14 +107,10 @@ def test_quiet_hours_follow_the_clocks_of_the_recipient(at: str, released: str) 
     directory = RecipientDirectory(configured)
 
     why = QUIET_HOURS if at != released else ""
-    assert directory.hold(OPS, _utc(at)) == (_utc(released), why)
-    assert directory.hold(DEV, _utc(at)) == (_utc(at), "")
+    assert directory.hold(OPS, utc(at)) == (utc(released), why)
+    assert directory.hold(DEV, utc(at)) == (utc(at), "")
     assert directory.zone(OPS) == ZoneInfo("Europe/Zurich")
     assert directory.zone(DEV) == ZoneInfo("UTC")
-
-
-def _utc(text: str) -> datetime:
-    return datetime.fromisoformat(text).replace(tzinfo=UTC)
 
 
 @pytest.mark.parametrize(

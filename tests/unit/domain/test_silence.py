@@ -25,7 +25,7 @@ from dashboard.domain.alerts.silence import (
 )
 from dashboard.domain.people.active_hours import ActiveHours, WeeklyHours, WeekSpan
 from dashboard.errors import InputError
-from tests.builders import A_MOMENT, HOUR, an_id
+from tests.builders import A_MOMENT, HOUR, an_id, utc
 
 HUB = Matcher(MatchedProperty.MODULE, "HUB")
 NO_HUB = Matcher(MatchedProperty.MODULE, "HUB", is_equal=False)
@@ -155,11 +155,6 @@ def weekly(span: str, *, kind: SilenceKind = SilenceKind.MAINTENANCE) -> Silence
     )
 
 
-def utc(text: str) -> datetime:
-    """Read a moment in UTC."""
-    return datetime.fromisoformat(text).replace(tzinfo=UTC)
-
-
 @pytest.mark.parametrize(
     ("at", "state", "starts", "ends"),
     [
@@ -277,6 +272,6 @@ def test_everything_is_silenced_where_that_was_said(matchers: tuple[Matcher, ...
 def test_silence_of_a_night_ends_at_seven_where_the_person_is(
     now: str, zone: str, ends: str
 ) -> None:
-    at = datetime.fromisoformat(now).replace(tzinfo=UTC)
+    at = utc(now)
 
-    assert next_morning(at, ZoneInfo(zone)) == datetime.fromisoformat(ends).replace(tzinfo=UTC)
+    assert next_morning(at, ZoneInfo(zone)) == utc(ends)
