@@ -12,10 +12,11 @@ from typing import Final
 from anyio.from_thread import start_blocking_portal
 
 from tests.anvil import Anvil, Snapshot, running_anvil
+from tests.builders import GWEI
 from tests.conformance.error_log import watching
 from tests.conformance.running_apis import KEY, NETWORK, apis
 from tests.faults.rows import Play, Row
-from tests.integration.reference_gas import GWEI, Mirror, gas_operations
+from tests.integration.reference_gas import Mirror, gas_operations
 from tests.integration.running_server import SECRET
 from tests.integration.served_gas import api_over
 from tests.processes import finished

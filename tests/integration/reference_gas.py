@@ -13,7 +13,6 @@ from typing import Any
 
 from tests.anvil import Anvil
 
-GWEI = 10**9
 LEVELS = {
     "low": (10, 94, 1_000_000_000, 110, 30_000),
     "medium": (20, 97, 1_500_000_000, 120, 45_000),

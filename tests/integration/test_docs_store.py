@@ -27,7 +27,7 @@ def typed(section: str) -> list[str]:
     return [line for block in blocks for line in block.splitlines()]
 
 
-class Desk:
+class Typist:
     """Somebody who types what the page says, in one shell after another."""
 
     def __init__(self, installation: Installation, url: str) -> None:
@@ -49,42 +49,42 @@ class Desk:
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.full)])
-def desk(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Desk]:
+def typist(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Typist]:
     """Sit down before a machine on which nothing was done yet."""
     home = tmp_path / "home"
     if request.param == "sqlite":
-        yield Desk(new_installation(home), f"sqlite:///{home}/linewatch.sqlite")
+        yield Typist(new_installation(home), f"sqlite:///{home}/linewatch.sqlite")
         return
     with empty_database() as url:
-        yield Desk(new_installation(home, LINEWATCH_STORE_URL=url), url)
+        yield Typist(new_installation(home, LINEWATCH_STORE_URL=url), url)
 
 
-def test_restore_drill_loses_nothing_and_tells_nobody_twice(desk: Desk) -> None:
-    desk.type(*typed("Migrate"))
-    with open_store(desk.url) as store:
+def test_restore_drill_loses_nothing_and_tells_nobody_twice(typist: Typist) -> None:
+    typist.type(*typed("Migrate"))
+    with open_store(typist.url) as store:
         make_pending(store, MANY_PENDING)
-    desk.type(*typed("Backup"))
-    desk.type(f"linewatch track {a_hash(50)}")
+    typist.type(*typed("Backup"))
+    typist.type(f"linewatch track {a_hash(50)}")
 
-    told = desk.type(*typed("Restore"))
+    told = typist.type(*typed("Restore"))
 
     assert "verified" in told
     assert "The store that was there before is" in told
     assert f"{MANY_PENDING} notifications are held." in told
-    with open_store(desk.url) as store:
+    with open_store(typist.url) as store:
         assert states(store) == {NotificationState.PENDING: MANY_PENDING}
-    assert str(a_hash(50)) not in desk.type("linewatch export tracked --to -")
+    assert str(a_hash(50)) not in typist.type("linewatch export tracked --to -")
 
 
-@pytest.mark.parametrize("desk", ["sqlite"], indirect=True)
-def test_store_moves_to_a_server_as_the_page_says(desk: Desk) -> None:
-    desk.type(*typed("Migrate"))
-    with open_store(desk.url) as store:
+@pytest.mark.parametrize("typist", ["sqlite"], indirect=True)
+def test_store_moves_to_a_server_as_the_page_says(typist: Typist) -> None:
+    typist.type(*typed("Migrate"))
+    with open_store(typist.url) as store:
         make_pending(store, MANY_PENDING)
     with empty_database() as target:
-        desk.environment["TARGET"] = target
+        typist.environment["TARGET"] = target
 
-        told = desk.type(*typed("Move to PostgreSQL"))
+        told = typist.type(*typed("Move to PostgreSQL"))
 
         assert "is whole" in told
         with open_store(target) as store:

@@ -20,9 +20,10 @@ from dashboard.errors import (
     UpstreamUnreadable,
 )
 from dashboard.upstream.gas_oracle import ChainFees
+from tests.builders import GWEI
 from tests.integration.faulty_nodes import ABSENT, OddNode, Spoil, following, only, where
 from tests.integration.faulty_upstreams import PATIENCE, Behaviour, replying, resetting, silent
-from tests.unit.upstream.chain_followers import GWEI, a_chain
+from tests.unit.upstream.chain_followers import a_chain
 from tests.unit.upstream.fake_chain import FakeChain
 
 HISTORY, BLOCK = "eth_feeHistory", "eth_getBlockByNumber"

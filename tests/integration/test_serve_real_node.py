@@ -8,7 +8,8 @@ from random import Random
 import pytest
 
 from tests.anvil import Anvil, running_anvil
-from tests.integration.reference_gas import GWEI, gas_operations, read_blocks
+from tests.builders import GWEI
+from tests.integration.reference_gas import gas_operations, read_blocks
 from tests.integration.served_gas import api_over
 
 BLOCK_OF_FOUR = ("--gas-limit", "84000")

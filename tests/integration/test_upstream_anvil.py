@@ -15,8 +15,8 @@ from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.http import HttpAsker, RetryPolicy, open_client
 from dashboard.upstream.node import NodeClient
 from tests.anvil import CHAIN_ID, Anvil, running_anvil
+from tests.builders import GWEI
 
-GWEI = 10**9
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 
 

@@ -16,9 +16,9 @@ from dashboard.domain.fees.gas import BlockFees
 from dashboard.domain.fees.percentiles import FeeWindow
 from dashboard.domain.fees.suggestion import FeePolicy, next_base_fee, suggest
 from dashboard.domain.quantity import LARGEST_FEE, Wei
+from tests.builders import GWEI
 
 POLICY = FeePolicy()
-GWEI = 10**9
 FEES = st.lists(st.integers(0, 50).map(Wei), max_size=60)
 
 

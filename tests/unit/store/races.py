@@ -45,8 +45,8 @@ def races_of_processes() -> Iterator[Race]:
     with context.Pool(CONTENDERS, _enter, (together,)) as processes:
 
         def race(url: str, contend: Callable[[Store, int], T]) -> list[T]:
-            lanes = [(url, contend, number) for number in range(CONTENDERS)]
-            return processes.starmap(_start, lanes, chunksize=1)
+            turns = [(url, contend, number) for number in range(CONTENDERS)]
+            return processes.starmap(_start, turns, chunksize=1)
 
         yield race
 

@@ -15,7 +15,6 @@ from tests.unit.upstream.fake_chain import FakeChain
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker
 
 START = datetime(2026, 11, 20, 12, tzinfo=UTC)
-GWEI = 10**9
 
 
 def a_chain(length: int, **habits: Any) -> FakeChain:  # noqa: ANN401 - fields of FakeChain

@@ -15,14 +15,8 @@ from dashboard.errors import (
 )
 from dashboard.upstream.gas_oracle import ChainFollower, FollowPolicy
 from dashboard.upstream.node import NodeClient
-from tests.unit.upstream.chain_followers import (
-    GWEI,
-    TickingClock,
-    a_chain,
-    assert_holds,
-    follow,
-    load,
-)
+from tests.builders import GWEI
+from tests.unit.upstream.chain_followers import TickingClock, a_chain, assert_holds, follow, load
 from tests.unit.upstream.fake_chain import FakeChain
 from tests.unit.upstream.scripted_asker import Call, ScriptedAsker, result
 

@@ -7,13 +7,8 @@ import pytest
 from dashboard.errors import (
     UpstreamUnavailable,
 )
-from tests.unit.upstream.chain_followers import (
-    GWEI,
-    a_chain,
-    assert_holds,
-    follow,
-    load,
-)
+from tests.builders import GWEI
+from tests.unit.upstream.chain_followers import a_chain, assert_holds, follow, load
 from tests.unit.upstream.scripted_asker import Call
 
 

@@ -20,7 +20,7 @@ CALLER = ApiKey.of("tests", Secret("key"))
 MINUTE = timedelta(minutes=1)
 
 
-class Desk:
+class Scene:
     """A gas API for network 1, read once, and the clock by which it answers."""
 
     def __init__(self, seconds: float = 2.0) -> None:
@@ -29,7 +29,7 @@ class Desk:
         self.fees = FollowedNetwork("testnet", self.follower, timedelta(seconds=1))
         self.api = GasApi({NetworkId(1): self.fees}, self.clock.now, MINUTE)
 
-    async def read(self, *heads: int) -> Desk:
+    async def read(self, *heads: int) -> Scene:
         for self.follower.next_head in heads:
             await self.fees.refresh()
         return self
@@ -51,14 +51,14 @@ def error_of(response: Response) -> tuple[int, str]:
     "text", ["2", "0x1", "01", "abc", "", "-1", "1.0", " 1", "1 ", "٣", "9" * 5_000]
 )
 async def test_text_that_is_no_served_chain_id_is_refused(text: str) -> None:
-    status, message = error_of((await Desk().read(1)).ask(text, "busyThreshold"))
+    status, message = error_of((await Scene().read(1)).ask(text, "busyThreshold"))
 
     assert status == 400
     assert message.endswith(" is not a supported chain id.")
 
 
 async def test_unsupported_chain_is_named_as_the_hosted_api_names_it() -> None:
-    response = (await Desk().read(1)).ask("6001", "suggestedGasFees")
+    response = (await Scene().read(1)).ask("6001", "suggestedGasFees")
 
     assert error_of(response) == (400, "'6001' is not a supported chain id.")
 
@@ -66,7 +66,7 @@ async def test_unsupported_chain_is_named_as_the_hosted_api_names_it() -> None:
 async def test_network_that_a_key_does_not_open_is_not_supported_for_it() -> None:
     stranger = ApiKey.of("stranger", Secret("other"), network_ids=[NetworkId(5)])
 
-    assert error_of((await Desk().read(1)).ask("1", "busyThreshold", caller=stranger))[0] == 400
+    assert error_of((await Scene().read(1)).ask("1", "busyThreshold", caller=stranger))[0] == 400
 
 
 @pytest.mark.parametrize(
@@ -74,35 +74,35 @@ async def test_network_that_a_key_does_not_open_is_not_supported_for_it() -> Non
     [(), ("1",), ("1", ""), ("1", "gasPrices"), ("1", "busyThreshold", ""), ("1", "BUSYTHRESHOLD")],
 )
 async def test_unknown_operation_is_not_found(segments: tuple[str, ...]) -> None:
-    assert error_of((await Desk().read(1)).ask(*segments))[0] == 404
+    assert error_of((await Scene().read(1)).ask(*segments))[0] == 404
 
 
 async def test_network_whose_node_was_never_read_is_unavailable() -> None:
-    response = Desk().ask("1", "busyThreshold")
+    response = Scene().ask("1", "busyThreshold")
 
     assert error_of(response)[0] == 503
     assert int(response.headers["retry-after"]) > 0
 
 
 async def test_network_whose_window_is_being_read_says_how_far() -> None:
-    desk = Desk()
-    desk.follower.is_complete = False
-    desk.follower.blocks_held, desk.follower.window_blocks = 200, 20_000
-    response = (await desk.read(1)).ask("1", "suggestedGasFees")
+    scene = Scene()
+    scene.follower.is_complete = False
+    scene.follower.blocks_held, scene.follower.window_blocks = 200, 20_000
+    response = (await scene.read(1)).ask("1", "suggestedGasFees")
 
     said = "The window of testnet is being read: 200 of 20,000 blocks."
     assert error_of(response) == (503, said)
     assert response.headers["retry-after"] == "1"
-    assert node_problem(desk.fees, desk.clock.now(), MINUTE) == said
+    assert node_problem(scene.fees, scene.clock.now(), MINUTE) == said
 
 
 async def test_fees_are_told_until_they_are_too_old() -> None:
-    desk = await Desk().read(1)
+    scene = await Scene().read(1)
 
-    desk.clock.wait(MINUTE)
-    assert desk.ask("1", "busyThreshold").status_code == 200
-    desk.clock.wait(timedelta(milliseconds=1))
-    assert desk.ask("1", "busyThreshold").status_code == 503
+    scene.clock.wait(MINUTE)
+    assert scene.ask("1", "busyThreshold").status_code == 200
+    scene.clock.wait(timedelta(milliseconds=1))
+    assert scene.ask("1", "busyThreshold").status_code == 503
 
 
 @pytest.mark.parametrize(
@@ -111,6 +111,6 @@ async def test_fees_are_told_until_they_are_too_old() -> None:
 async def test_reply_may_be_cached_for_one_block_time(
     seconds: float, heads: tuple[int, ...], max_age: int
 ) -> None:
-    response = (await Desk(seconds).read(*heads)).ask("1", "busyThreshold")
+    response = (await Scene(seconds).read(*heads)).ask("1", "busyThreshold")
 
     assert response.headers["cache-control"] == f"max-age={max_age}"
