@@ -20,6 +20,7 @@ from dashboard.show.parts.badges import simulated_badge
 from dashboard.show.parts.frame import HEADED, heading, quiet
 
 _SEEN: Final = "simulated_notice_seen"
+_UNREAD: Final = "store_was_unread"
 
 
 def empty(headline: str, what_to_do: str) -> None:
@@ -88,6 +89,7 @@ def store_errors_shown(
     try:
         yield
     except StoreError as trouble:
+        st.session_state[_UNREAD] = True
         if title and not st.session_state[HEADED]:
             with head or st.container():
                 heading(title, "Nothing can be shown now.")
@@ -139,10 +141,14 @@ def ignored_parameters_shown(place: DeltaGenerator, known: frozenset[str]) -> It
     """List in `place` the parameters of the address that the page drawn meanwhile could not use.
 
     A parameter belongs to a widget of the same key, or is `known`. Streamlit removes a parameter
-    from the address if its widget has no such choice, or if it is the usual one.
+    from the address if its widget has no such choice, or if it is the usual one. Where the store
+    cannot be read, no widget stands that could use one.
     """
     asked = st.query_params.to_dict()
+    st.session_state[_UNREAD] = False
     yield
+    if st.session_state[_UNREAD]:
+        return
     wrong = [
         remark for name, value in asked.items() if (remark := _wrong_parameter(name, value, known))
     ]

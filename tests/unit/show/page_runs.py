@@ -70,13 +70,13 @@ def _run(page: AppTest, address: Mapping[str, str]) -> AppTest:
     return page.run()
 
 
-def open_page(queries: Application, *hashes: str) -> AppTest:
+def open_page(queries: Application, *hashes: str, **address: str) -> AppTest:
     """Run the script as a visitor of Overview or, with hashes in the address, of Lookup."""
     application.register(queries)
     page = _with_known_components(AppTest.from_file(str(_ALL_PAGES), default_timeout=PATIENCE))
     if hashes:
         page.query_params["tx"] = list(hashes)
-    return page.run()
+    return _run(page, address)
 
 
 def _with_known_components(page: AppTest) -> AppTest:

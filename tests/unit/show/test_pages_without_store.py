@@ -42,6 +42,15 @@ def test_first_page_and_look_up_without_a_store_keep_their_heading() -> None:
     assert [each.count("The store cannot be read.") for each in opened] == [1, 1 + inside]
 
 
+def test_page_without_a_store_keeps_silent_on_parameters_that_nothing_could_use() -> None:
+    queries = Application(UnreadableStore(), profiles(2), None, lambda: NOW)
+
+    words = words_of(open_page(queries, range="6 h"))
+
+    assert "The store cannot be read." in words
+    assert "Part of the address was ignored" not in words
+
+
 def test_wall_without_a_store_stays_a_wall_and_says_what_to_do() -> None:
     queries = Application(UnreadableStore(), profiles(2), None, lambda: NOW)
 
