@@ -51,7 +51,7 @@ from tests.passwords import CHEAP_HASHER
 _TEXT: Final = {each.name: each.text for each in HOSTILE_TEXTS}
 HOSTILE_NETWORKS: Final = (
     replace(SIMULATED, name=_TEXT["link"], gas_source=_TEXT["image"], is_simulated=True),
-    replace(SILENT, name=_TEXT["attribute"], gas_source=_TEXT["script"]),
+    replace(SILENT, name=_TEXT["long"][:60], gas_source=_TEXT["script"]),
     replace(FLAT, name=_TEXT["plotly"], gas_source=_TEXT["strong"], coin="$x$"),
 )
 _TEXTS: Final = [each.text for each in HOSTILE_TEXTS]

@@ -15,7 +15,7 @@ import pytest
 from playwright.sync_api import Dialog, Download, Locator, Page, Request, expect
 
 from dashboard.application.text import PAGES
-from tests.browser.page_checks import visit
+from tests.browser.page_checks import NEXT_FRAMES, put_on_screen, texts_cut, visit
 from tests.browser.page_server import serving
 from tests.browser.seeded_hostile_texts import hostile_hash
 from tests.browser.site import SiteState
@@ -48,6 +48,7 @@ _LINKS_ELSEWHERE: Final = """
   .filter((href) => new URL(href, location.href).origin !== location.origin)
 """
 _MARKUP: Final = "found => found.map((element) => element.outerHTML.slice(0, 300))"
+_WIDTHS: Final = "found => found.map((element) => element.getBoundingClientRect().width)"
 _UNSEEN: Final = "\u202e\u2066\u200b\ufeff\x1b\x9b"
 
 
@@ -122,6 +123,29 @@ def test_hostile_text_is_inert_on_a_page_and_in_its_files(
         hover_all(page)
 
     watch.expect_nothing()
+
+
+@pytest.mark.parametrize("name", ["", "rejections", "alerts", "health"])
+def test_name_without_a_blank_runs_off_no_screen_of_a_phone(
+    page: Page, site: str, name: str
+) -> None:
+    put_on_screen(page, (360, "dark"))
+
+    visit(page, f"{site}/{name}")
+
+    assert texts_cut(page) == []
+
+
+def test_long_name_of_a_network_leaves_room_for_the_reason_beside_it(page: Page, site: str) -> None:
+    put_on_screen(page, (360, "light"))
+
+    visit(page, f"{site}/rejections")
+    page.wait_for_load_state("networkidle")
+    page.evaluate(NEXT_FRAMES)
+
+    rooms = page.locator(".lw-cause").evaluate_all(_WIDTHS)
+    assert rooms
+    assert min(rooms) > 100
 
 
 def test_hostile_list_is_reported_inertly(

@@ -30,7 +30,7 @@ from dashboard.domain.tracking.transaction_cost import cost_of, in_coin, in_mone
 from dashboard.show.parts.badges import network_badges, severity_sign
 from dashboard.show.parts.frame import choose_network
 from dashboard.show.parts.list_page import open_button
-from dashboard.show.parts.network_card import fee_amount
+from dashboard.show.parts.network_card import fee_amount, unbroken
 from dashboard.show.parts.sparklines import sparkline
 from dashboard.show.parts.table import list_head, list_row
 
@@ -173,7 +173,7 @@ def age_markup(row: NetworkRow) -> Markup:
     if polled is None:
         return element("small", "never seen")
     stale = "stale, " if row.is_stale else ""
-    old = f"{stale}{age(polled.asked_at, row.now)}"
+    old = f"{stale}{unbroken(age(polled.asked_at, row.now))}"
     return element("span", old, title=moment(polled.asked_at))
 
 
