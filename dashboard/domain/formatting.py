@@ -266,6 +266,11 @@ def read_fee(text: object) -> Wei:
     raise InputError(msg)
 
 
+def fee_in_full(fee: Wei) -> tuple[str, str]:
+    """Format a fee with all its digits, as number and unit."""
+    return (format_gwei(fee), "gwei") if fee >= _SHOWN_AS_GWEI else (str(fee), "wei")
+
+
 def write_fee(fee: Wei) -> str:
     """Format a fee so that `read_fee` reads the same."""
-    return f"{format_gwei(fee)}gwei" if fee >= _SHOWN_AS_GWEI else f"{fee}wei"
+    return "".join(fee_in_full(fee))

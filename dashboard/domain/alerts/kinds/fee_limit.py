@@ -16,7 +16,7 @@ from dashboard.domain.alerts.kinds.kind import (
     Measure,
 )
 from dashboard.domain.alerts.rule_values import word
-from dashboard.domain.formatting import compared, read_fee, write_fee
+from dashboard.domain.formatting import compared, fee_in_full, read_fee, write_fee
 from dashboard.domain.formatting import fee as formatted
 from dashboard.domain.quantity import Wei, format_gwei
 from dashboard.errors import InputError
@@ -40,7 +40,7 @@ class FeeMeasure(Measure):
         return {"fee": self.signal.value, self._side: write_fee(self.limit)}
 
     def when(self) -> str:
-        return f"the {self.signal.value} is {self._side} {write_fee(self.limit)}"
+        return f"the {self.signal.value} is {self._side} {' '.join(fee_in_full(self.limit))}"
 
     @property
     def _side(self) -> str:
