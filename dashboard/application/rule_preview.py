@@ -187,7 +187,11 @@ def firing_listing(context: ApplicationContext) -> Listing[Firing]:
                 lambda each: context.network_name(each.network_id),
             ),
             Column(
-                "changes", lambda each: f"{each.changes:,}", "changes", lambda each: each.changes
+                "changes",
+                lambda each: f"{each.changes:,}",
+                "changes",
+                lambda each: each.changes,
+                is_number=True,
             ),
             Column(
                 "what",

@@ -309,4 +309,6 @@ def _firings(queries: Application, found: RulePreview) -> None:
 
 def _until(each: Firing) -> str:
     """Say when it ended, and after how long."""
-    return "ongoing" if each.ends is None else f"{each.ends:%H:%M:%S}, {span(each.ends - each.at)}"
+    if each.ends is None:
+        return "ongoing"
+    return f"{each.ends:%H:%M:%S} UTC, {span(each.ends - each.at)}"
