@@ -10,7 +10,7 @@ from typing import Final
 _MARKDOWN: Final = re.compile(r"([!-/:-@\[-`{-~])")
 _JOINTS: Final = re.compile(r"(?<=[_@])(?=.)")
 _BEFORE_UNIT: Final = re.compile(
-    r" (?<=\d )(?=(?:[gk]?wei|m?s|min|h|d|days?|bytes|[kMG]B|lines|gas|µ?[A-Z]{3,5})\b)"
+    r" (?<=\d )(?=(?:[gk]?wei|m?s|min|h|d|days?|bytes|[kMG]B|lines|gas|times|µ?[A-Z]{3,5})\b)"
 )
 
 

@@ -274,8 +274,8 @@ def _drawn_line(
     def draw() -> Markup:
         name = queries.network_name(stored.network_id) if is_named else ""
         reason = queries.context.reason_of(stored)
-        many = unbroken(f"· {found.versions:,} times")
-        times = element("span", f" {many}") if found.versions > 1 else Markup()
+        many = unbroken(f"{found.versions:,} times")
+        times = element("span", f"\N{NO-BREAK SPACE}· {many}") if found.versions > 1 else Markup()
         space = "\N{NO-BREAK SPACE}" if times else " "
         mark = element("span", f"{space}◉", role="img", aria_label="Tracked", title="Tracked")
         also = join(times, mark) if is_tracked else times
