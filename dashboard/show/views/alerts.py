@@ -286,7 +286,9 @@ def _notifications(queries: Application, counts: NotificationCounts) -> None:
         st.html(notification_table(found, queries.network_name))
 
     with card(
-        "notifications", "Notifications", "Every notification, sent or not, the latest first."
+        "notifications",
+        "Notifications",
+        "Every notification, sent or not, the latest first, in UTC.",
     ):
         if wanted.tx_hashes is not None and wanted.tx_hashes.only is not None:
             _about_hash(queries, wanted.tx_hashes.only)
