@@ -127,7 +127,9 @@ def _badges(*words: str) -> Markup:
 
 
 def _since(subject: LinkSubject) -> str:
-    many = "" if subject.changes == 1 else f", {counted(subject.changes, 'change')}"
+    """Say since when it lasts, and how many changes it has unless its title counts rejections."""
+    is_counted = subject.changes == 1 or bool(subject.last)
+    many = "" if is_counted else f", {counted(subject.changes, 'change')}"
     return f"Since {subject.since}{many}"
 
 
