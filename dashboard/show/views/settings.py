@@ -239,7 +239,8 @@ def _value(each: ShownSetting) -> Markup:
 
 
 def _below(text: str) -> Markup:
-    return element("div", visible(text, _LONGEST), class_="lw-quiet") if text else Markup()
+    said = with_code(visible(text, _LONGEST))
+    return element("div", said, class_="lw-quiet") if text else Markup()
 
 
 _SETTINGS: Final[Listing[ShownSetting]] = Listing(

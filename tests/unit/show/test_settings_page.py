@@ -63,6 +63,14 @@ def test_what_is_set_stands_first_with_its_default_and_source(store: Store) -> N
     assert "empty" in words
 
 
+def test_command_in_the_meaning_of_a_setting_is_marked_as_code(store: Store) -> None:
+    told = replace(ZONE, is_default=False, meaning="`linewatch people` <makes> the first")
+
+    words = page_of(store, replace(STATE, settings=(told,)))
+
+    assert "<code>linewatch people</code> &lt;makes&gt; the first" in words
+
+
 def test_search_keeps_what_holds_all_its_words(store: Store) -> None:
     words = page_of(store, STATE, setting="ZONE mails").partition("All settings")[2]
 
