@@ -72,6 +72,9 @@ _KINDS: Final = tuple(
 _REST: Final = 50
 """After a slow round, the next one waits this many times as long."""
 
+_LONGEST_REST: Final = timedelta(minutes=1)
+"""A busy machine may delay one round by seconds; what rules look for may be over soon."""
+
 
 @dataclass(frozen=True, slots=True)
 class DiskSpace:
@@ -287,7 +290,7 @@ class MeasuredRules:
                 term.check(connection)
                 for change in changes:
                     _write(connection, change)
-        self._next_at = began + _REST * (self.clocks.elapsed() - began)
+        self._next_at = began + min(_REST * (self.clocks.elapsed() - began), _LONGEST_REST)
 
     def _changes(self, connection: Connection) -> Iterator[Conclusion]:
         rules = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from uuid import uuid4
 
 from dashboard.domain.alerts.condition import State, Subject
@@ -36,6 +36,7 @@ class Watch:
         self.term = a_term(store, fake_clock)
         self.certificates: list[tuple[str, datetime]] = []
         self.connected_to: dict[str, datetime] = {}
+        self.reading_certificates_takes = timedelta()
         self.restart()
 
     def restart(self) -> None:
@@ -46,6 +47,7 @@ class Watch:
         self.measured = MeasuredRules(self.store, reader, self.fake_clock.clocks, uuid4)
 
     def _take_seen(self) -> dict[str, datetime]:
+        self.fake_clock.wait(self.reading_certificates_takes)
         seen, self.connected_to = self.connected_to, {}
         return seen
 

@@ -47,6 +47,7 @@ STORM = Rule(
     measure=RateMeasure(2, seconds(60)),
     keep_firing=seconds(30),
 )
+EXPIRY = Rule("expiry", RuleKind.EXPIRY, measure=ExpiryMeasure(14 * seconds(86_400)))
 RATE = Subject(SubjectKind.REJECTION_RATE, A_NETWORK, rule="storm")
 
 
@@ -187,8 +188,7 @@ def test_key_and_certificate_that_end_soon_are_told_once(watch: Watch) -> None:
     day = timedelta(days=1)
     watch.certificates += [("Our CA", A_MOMENT + 3 * day), ("Other CA", A_MOMENT + 90 * day)]
     watch.restart()
-    rule = Rule("expiry", RuleKind.EXPIRY, measure=ExpiryMeasure(14 * day))
-    watch.hold(rule)
+    watch.hold(EXPIRY)
     limits = KeyLimits(may_report=False)
     with watch.store.write() as connection:
         create_key(connection, "wallet", limits, Credential(b"k" * 32, b"s" * 32, A_MOMENT))
@@ -207,7 +207,7 @@ def test_certificate_of_a_server_is_judged_as_it_was_seen_at_the_last_connection
     watch: Watch,
 ) -> None:
     day = timedelta(days=1)
-    watch.hold(Rule("expiry", RuleKind.EXPIRY, measure=ExpiryMeasure(14 * day)))
+    watch.hold(EXPIRY)
     watch.connected_to = {
         "smtp.example.org": A_MOMENT + 13 * day,
         "api.example.org": A_MOMENT + 16 * day,
@@ -299,14 +299,18 @@ def test_worker_that_lost_its_lease_writes_nothing(watch: Watch) -> None:
     assert watch.told() == []
 
 
-def test_look_that_takes_long_is_followed_by_a_rest(watch: Watch) -> None:
-    watch.hold(STORM)
+@pytest.mark.parametrize(("took", "looks"), [(0.25, 3), (10, 10)])
+def test_look_that_takes_long_is_followed_by_a_rest_of_a_minute_at_most(
+    watch: Watch, took: float, looks: int
+) -> None:
+    watch.hold(STORM, EXPIRY)
+    watch.reading_certificates_takes = seconds(took)
     watch.go_on(1)
+    watch.reading_certificates_takes = seconds(0)
     watch.reject(1, 2, 3)
-    watch.measured._next_at = watch.fake_clock.elapsed() + seconds(12)  # noqa: SLF001 - as after a long look
-    watch.go_on(2)
-    assert watch.told() == []
 
+    watch.go_on(looks - 1)
+    assert watch.told() == []
     watch.go_on(1)
 
     assert watch.told() == [(RATE, State.BEYOND_LIMITS)]
