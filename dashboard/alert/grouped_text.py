@@ -99,8 +99,9 @@ class _Grouped(Struct):
         network = self.networks.setdefault(network_id, network_named(network_id, self.templates))
         self.many += 1
         self.tones.add(tone_of(transition, is_over=change.ended is not None))
-        self.first_at = min(transition.at, self.first_at or transition.at)
-        self.last_at = max(transition.at, self.last_at or transition.at)
+        began_at = transition.began_at
+        self.first_at = min(began_at, self.first_at or began_at)
+        self.last_at = max(began_at, self.last_at or began_at)
         if transition.subject.kind is SubjectKind.TRANSACTION:
             self._take_rejection(change, network)
         else:
@@ -332,7 +333,7 @@ def _states(others: Sequence[ChangeLine], many: int) -> str:
 
 
 def _period(grouped: _Grouped, templates: MessageTemplates) -> str:
-    """Say from when to when the changes were noticed."""
+    """Say from when to when the changes happened, as the lists date them."""
     begin, end = (
         "" if at is None else moment_in(at, templates.zone)
         for at in (grouped.first_at, grouped.last_at)

@@ -211,6 +211,16 @@ def test_table_says_when_a_change_was_noticed_not_since_when_it_was_so() -> None
     assert row["noticed_at"] == A_MOMENT.isoformat()
 
 
+def test_period_covers_the_times_in_the_lists_with_their_days() -> None:
+    noticed = A_MOMENT + seconds(12 * 3600 + 20)
+    late = replace(BUSY.transition, at=noticed, since=noticed - seconds(30))
+
+    message = written([replace(BUSY, transition=late), rejected(12 * 3600 + 40)])
+
+    assert "\n2026-11-20 23:59:50 UTC to 2026-11-21 00:00:40 UTC\n" in message.text
+    assert ">2026-11-20 23:59:50 UTC<" in message.html
+
+
 def test_table_is_named_after_the_message() -> None:
     [table] = written([rejected(1), rejected(2)]).attachments
 
