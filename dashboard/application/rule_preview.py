@@ -29,7 +29,6 @@ from dashboard.domain.alerts.rule_preview import (
 from dashboard.domain.alerts.rule_text import group_in_words
 from dashboard.domain.fees.busy_spells import longest_pause
 from dashboard.domain.fees.gas import RollupLevel
-from dashboard.domain.health.coverage import GapCause
 from dashboard.domain.quantity import NetworkId, Wei
 from dashboard.errors import InputError
 from dashboard.store.alerts.rules import MOST_TRANSITIONS, past_transitions
@@ -37,7 +36,7 @@ from dashboard.store.engine.connection import Connection
 from dashboard.store.evidence.busy_context import SERIES
 from dashboard.store.fees.rollups import read_rollups
 from dashboard.store.fees.stored_fees import SeriesKey, fees_answered_at, fees_beside_limit
-from dashboard.store.monitoring.coverage import gaps
+from dashboard.store.monitoring.coverage import gaps, gaps_without_worker
 from dashboard.store.rejections.rates import (
     MOST_ARRIVALS,
     MOST_CHANGES,
@@ -85,11 +84,11 @@ def _of_gaps(
 ) -> tuple[Firing, ...]:
     """Return the gaps that were long enough, by network; gaps of the worker only once."""
     is_worker = rule.kind is RuleKind.WORKER_SILENT
+    read = gaps_without_worker if is_worker else gaps
     found = {
         (INSTALLATION if is_worker else each.network_id, each.begins_at): each
-        for each in gaps(connection, rule.scope.networks or networks, between[0])
+        for each in read(connection, rule.scope.networks or networks, between[0])
         if each.length(between[1]) >= rule.pending
-        and (each.cause is GapCause.NOT_WATCHED or not is_worker)
     }
     firings = (
         Firing(begins_at, gap.ends_at, network_id) for (network_id, begins_at), gap in found.items()

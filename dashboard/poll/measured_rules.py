@@ -58,7 +58,7 @@ from dashboard.store.engine.engine import Store
 from dashboard.store.evidence.busy_context import SERIES
 from dashboard.store.fees.stored_fees import SeriesKey, fees_answered_at, fees_beside_limit
 from dashboard.store.health import mail_trouble
-from dashboard.store.monitoring.coverage import gaps
+from dashboard.store.monitoring.coverage import gaps, gaps_without_worker
 from dashboard.store.monitoring.upkeep import free_space, spent_since
 from dashboard.store.rejections.rates import count_arrivals
 
@@ -177,10 +177,10 @@ class RuleReader(Struct, frozen=True):
 
     def _gaps(self, connection: Connection, rule: Rule, now: datetime) -> Readings:
         """Read the gaps that may still be reported."""
-        late = gaps(connection, self.networks, now - REPORTED_AFTER_END)
+        since = now - REPORTED_AFTER_END
         if rule.kind is RuleKind.WORKER_SILENT:
-            return read_worker(rule, late, now)
-        return read_gaps(rule, late, self.networks, now)
+            return read_worker(rule, gaps_without_worker(connection, self.networks, since), now)
+        return read_gaps(rule, gaps(connection, self.networks, since), self.networks, now)
 
     def _ending(
         self, connection: Connection, expiry: ExpiryMeasure, now: datetime

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Final, Self, TypeAlias
@@ -130,3 +131,33 @@ class CoverageChange(Struct, frozen=True):
 
     covered: Covered
     ended: tuple[Gap, ...] = ()
+
+
+def without_worker(
+    gaps: Sequence[Gap], watched: Mapping[tuple[NetworkId, Watched], Stretch]
+) -> list[Gap]:
+    """Return the times of these gaps in which nothing was watched, since no worker was running.
+
+    A network that the settings did not name for a while has a gap of its own. `watched` says from
+    when to when each part of a network was watched, whatever gaps it has.
+    """
+    unwatched = [
+        (each, (each.begins_at, each.ends_at))
+        for each in gaps
+        if each.cause is GapCause.NOT_WATCHED and each.ends_at is not None
+    ]
+    missed: defaultdict[tuple[NetworkId, Watched], list[Stretch]] = defaultdict(list)
+    for gap, stretch in unwatched:
+        missed[gap.network_id, gap.watched].append(stretch)
+    found = []
+    for gap, (begins_at, ends_at) in unwatched:
+        left: tuple[Stretch, ...] = ((begins_at, ends_at),)
+        for part, (since, until) in watched.items():
+            own = [*missed[part], (begins_at, since), (until, ends_at)]
+            left = tuple(each for one in left for each in WatchedTime.of(*one, own).missed)
+        found += [
+            replace(gap, begins_at=begin, ends_at=end)
+            for begin, end in left
+            if end - begin >= SHORTEST_GAP
+        ]
+    return found

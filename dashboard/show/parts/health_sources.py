@@ -376,7 +376,7 @@ def gap_table(gaps: Sequence[Gap], context: ApplicationContext, now: datetime) -
             Column(
                 "Why",
                 lambda each: (
-                    "No worker ran"
+                    "No worker asked"
                     if each.cause is GapCause.NOT_WATCHED
                     else visible(each.reason, _REASON_LENGTH)
                 ),

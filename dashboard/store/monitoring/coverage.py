@@ -18,6 +18,7 @@ from dashboard.domain.health.coverage import (
     GapCause,
     Watched,
     WatchedTime,
+    without_worker,
 )
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.upsert import upsert
@@ -143,6 +144,19 @@ def gaps_until(
             lasting = replace(unseen[-1], ends_at=None)
             found |= {_key(gap): gap for gap in (*unseen[:-1], lasting)}
     return sorted(found.values(), key=lambda gap: gap.begins_at, reverse=True)
+
+
+def gaps_without_worker(
+    connection: Connection, networks: Sequence[NetworkId], since: datetime
+) -> list[Gap]:
+    """Return the gaps that ended after `since`, as far as no worker was running."""
+    column = coverage.c
+    known = select(column.network_id, column.watched, column.began_at, column.until)
+    watched = {
+        (row.network_id, row.watched): (row.began_at, row.until)
+        for row in connection.execute(known.where(column.network_id.in_(networks)))
+    }
+    return without_worker(gaps(connection, networks, since), watched)
 
 
 def unwatched_now(

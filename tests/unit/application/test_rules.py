@@ -220,18 +220,18 @@ def test_gaps_fire_where_they_were_long_enough(store: Store, kind: RuleKind, net
     found = [
         Gap(A_NETWORK, Watched.FEES, A_MOMENT + seconds(at), A_MOMENT + seconds(ends), cause)
         for at, ends, cause in (
-            (0, 59, GapCause.NOT_WATCHED),
-            (100, 160, GapCause.NOT_WATCHED),
+            (0, 179, GapCause.NOT_WATCHED),
+            (200, 380, GapCause.NOT_WATCHED),
         )
     ]
     with store.write() as connection:
         save_coverage(connection, None, CoverageChange(held, tuple(found)))
-    rule = Rule("gaps", kind, pending=seconds(60))
+    rule = Rule("gaps", kind, pending=seconds(180))
     scoped = replace(rule, scope=RuleScope(networks=(A_NETWORK,)))
 
     (firing,) = preview(store, scoped).firings
 
-    assert (firing.at, firing.network_id) == (A_MOMENT + seconds(100), networks)
+    assert (firing.at, firing.network_id) == (A_MOMENT + seconds(200), networks)
 
 
 def test_rule_about_what_is_not_stored_has_no_preview(store: Store) -> None:

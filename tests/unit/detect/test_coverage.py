@@ -16,8 +16,9 @@ from dashboard.domain.health.coverage import (
     Gap,
     GapCause,
     Watched,
+    without_worker,
 )
-from tests.builders import A_MOMENT, A_NETWORK, HOUR, seconds
+from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, HOUR, seconds
 
 TICK = seconds(5)
 HELD = Covered(A_NETWORK, Watched.FEES, A_MOMENT - HOUR, A_MOMENT)
@@ -149,3 +150,36 @@ def test_gaps_never_overlap_while_the_clock_goes_on(
     assert all(
         end is not None and end <= gap.begins_at for end, gap in zip(ends, ended[1:], strict=True)
     )
+
+
+OURS, OTHERS = (A_NETWORK, Watched.FEES), (ANOTHER_NETWORK, Watched.REJECTIONS)
+ALL = (A_MOMENT - HOUR, A_MOMENT + HOUR)
+
+
+def test_no_worker_was_running_while_nothing_at_all_was_watched() -> None:
+    ours = a_gap(seconds(0), seconds(300), GapCause.NOT_WATCHED)
+    theirs = replace(ours, network_id=ANOTHER_NETWORK, watched=Watched.REJECTIONS)
+    later = replace(theirs, begins_at=ours.begins_at + seconds(60))
+    soon_after = replace(later, begins_at=ours.begins_at + seconds(181))
+    both = {OURS: ALL, OTHERS: ALL}
+
+    assert without_worker([ours], {OURS: ALL}) == [ours]
+    assert without_worker([ours, theirs], both) == [ours, theirs]
+    assert without_worker([ours, later], both) == [replace(ours, begins_at=later.begins_at), later]
+    assert without_worker([ours, soon_after], both) == []
+
+
+def test_worker_was_running_while_it_watched_anything_else_or_nobody_answered() -> None:
+    again = a_gap(seconds(0), seconds(300), GapCause.NOT_WATCHED)
+    unanswered = [a_gap(seconds(0), each, GapCause.NOT_ANSWERED) for each in (None, seconds(300))]
+
+    assert without_worker([again, *unanswered], {OURS: ALL, OTHERS: ALL}) == []
+    assert without_worker(unanswered, {OURS: ALL}) == []
+
+
+def test_what_was_not_watched_yet_or_no_more_says_nothing_of_a_worker() -> None:
+    gap = a_gap(seconds(0), seconds(300), GapCause.NOT_WATCHED)
+    new, removed = (A_MOMENT + seconds(300), ALL[1]), (ALL[0], gap.begins_at)
+
+    for other in (new, removed):
+        assert without_worker([gap], {OURS: ALL, OTHERS: other}) == [gap]

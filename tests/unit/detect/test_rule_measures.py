@@ -306,11 +306,10 @@ def test_gap_that_is_over_opens_and_ends_at_once_unless_it_was_reported(
     ("gap", "is_trouble"),
     [
         (a_gap(90, 1), True),
-        (a_gap(90, 1, cause=GapCause.NOT_ANSWERED), False),  # somebody asked
         (a_gap(900, -10), False),  # it ends ahead: the clock was set back
     ],
 )
-def test_worker_was_silent_only_where_nobody_asked(gap: Gap, *, is_trouble: bool) -> None:
+def test_worker_was_silent_until_a_moment_ago(gap: Gap, *, is_trouble: bool) -> None:
     ((subject, reading),) = read_worker(WORKER, [gap], A_MOMENT).items()
 
     assert subject == Subject(SubjectKind.WORKER, INSTALLATION, rule="worker")

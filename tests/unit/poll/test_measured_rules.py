@@ -144,6 +144,18 @@ def test_time_without_a_worker_is_reported_once_by_the_next_one_as_over(
     assert told(watch.store) == at_once
 
 
+def test_network_that_the_settings_name_again_is_no_absence_of_the_worker(watch: Watch) -> None:
+    watch.hold(WORKER, GAP)
+    covered_until(watch, a_gap(A_MOMENT))
+    elsewhere = Covered(A_NETWORK, Watched.REJECTIONS, A_MOMENT - timedelta(hours=2), A_MOMENT)
+    with watch.store.write() as connection:
+        save_coverage(connection, None, CoverageChange(elsewhere))
+
+    watch.go_on(1)
+
+    assert [subject.kind for subject, _ in watch.told()] == [SubjectKind.COVERAGE] * 2
+
+
 def test_gap_that_was_reported_while_it_lasted_ends_when_it_ended(watch: Watch) -> None:
     watch.hold(GAP)
     covered_until(watch, a_gap(None, GapCause.NOT_ANSWERED))

@@ -376,7 +376,7 @@ def test_gap_without_a_worker_and_one_that_lasts_are_told(
 
     assert "Gaps" in words
     assert '<time title="2026-11-20 04:00:00 UTC">8 h ago</time>' in words
-    assert "No worker ran" in words
+    assert "No worker asked" in words
     assert "Ongoing" in words
 
 
@@ -390,4 +390,4 @@ def test_page_without_gaps_says_since_when_it_is_watched(empty_store: Store) -> 
     )
 
     assert "No gaps: Devnet (watched since 2026-11-20 03:00:00 UTC). Never watched: Linea." in words
-    assert "No worker ran" not in words
+    assert "No worker asked" not in words

@@ -36,7 +36,7 @@ _AFTER_GAP: Final = (
     "The page Health lists the gaps. Linewatch asks for all that its sources still have.",
 )
 _CAUSES: Final = {
-    GapCause.NOT_WATCHED: "no worker was running",
+    GapCause.NOT_WATCHED: "no worker asked",
     GapCause.NOT_ANSWERED: "no source answered",
 }
 
@@ -69,10 +69,11 @@ def read_gaps(
 
 
 def read_worker(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Readings:
-    """Return whether no worker was running until a moment ago, as the one running now sees it."""
-    unwatched = [each for each in gaps if each.cause is GapCause.NOT_WATCHED]
-    subject = Subject.of_rule(SubjectKind.WORKER, rule.name)
-    return {subject: _read_gap(rule, unwatched, now)}
+    """Return whether no worker was running until a moment ago, as the one running now sees it.
+
+    `gaps` are those of the worker alone.
+    """
+    return {Subject.of_rule(SubjectKind.WORKER, rule.name): _read_gap(rule, gaps, now)}
 
 
 def _read_gap(rule: Rule, gaps: Sequence[Gap], now: datetime) -> Reading:
