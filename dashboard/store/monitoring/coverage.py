@@ -11,6 +11,7 @@ from typing import Final
 from msgspec.structs import replace
 from sqlalchemy import ColumnElement, Connection, and_, func, or_, select, update
 
+from dashboard.domain.alerts.condition import State, SubjectKind
 from dashboard.domain.health.coverage import (
     CoverageChange,
     Covered,
@@ -22,7 +23,7 @@ from dashboard.domain.health.coverage import (
 )
 from dashboard.domain.quantity import NetworkId
 from dashboard.store.engine.upsert import upsert
-from dashboard.store.schema import coverage, coverage_gaps, suggested_gas_fees
+from dashboard.store.schema import conditions, coverage, coverage_gaps, suggested_gas_fees
 from dashboard.store.schema.columns import columns_of, read_as
 
 PRECISION: Final = timedelta(seconds=30)
@@ -149,12 +150,22 @@ def gaps_until(
 def gaps_without_worker(
     connection: Connection, networks: Sequence[NetworkId], since: datetime
 ) -> list[Gap]:
-    """Return the gaps that ended after `since`, as far as no worker was running."""
-    column = coverage.c
-    known = select(column.network_id, column.watched, column.began_at, column.until)
+    """Return the gaps that ended after `since`, as far as no worker was running.
+
+    Rejections of a network without line limits have no gaps, so they show no worker.
+    """
+    column, is_kind = coverage.c, conditions.c.kind == SubjectKind.LINE_LIMITS
+    unlimited = select(conditions.c.network_id).where(
+        is_kind, conditions.c.state == State.NO_LINE_LIMITS
+    )
+    known = (
+        select(column.network_id, column.watched, column.began_at, column.until)
+        .where(column.network_id.in_(networks))
+        .where(or_(column.watched != Watched.REJECTIONS, column.network_id.not_in(unlimited)))
+    )
     watched = {
         (row.network_id, row.watched): (row.began_at, row.until)
-        for row in connection.execute(known.where(column.network_id.in_(networks)))
+        for row in connection.execute(known)
     }
     return without_worker(gaps(connection, networks, since), watched)
 

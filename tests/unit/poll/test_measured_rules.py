@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 from sqlalchemy import update
 
-from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.alerts.condition import INSTALLATION, State, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.credit_budget import BudgetPeriod, CreditMeasure
 from dashboard.domain.alerts.kinds.expiry import ExpiryMeasure
 from dashboard.domain.alerts.kinds.kind import RuleKind
@@ -104,6 +104,7 @@ def test_rule_that_is_off_or_gone_measures_nothing_and_ends_what_lasts(watch: Wa
 
 GAP = Rule("gaps", RuleKind.COVERAGE_GAP, pending=seconds(60))
 WORKER = Rule("worker", RuleKind.WORKER_SILENT, pending=seconds(60))
+WORKER_SUBJECT = Subject(SubjectKind.WORKER, INSTALLATION, rule="worker")
 
 
 def covered_until(watch: Watch, *found: Gap) -> None:
@@ -154,6 +155,21 @@ def test_network_that_the_settings_name_again_is_no_absence_of_the_worker(watch:
     watch.go_on(1)
 
     assert [subject.kind for subject, _ in watch.told()] == [SubjectKind.COVERAGE] * 2
+
+
+def test_rejections_without_line_limits_hide_no_absence_of_the_worker(watch: Watch) -> None:
+    watch.hold(WORKER)
+    covered_until(watch, a_gap(A_MOMENT))
+    limits = Subject(SubjectKind.LINE_LIMITS, A_NETWORK)
+    ended = a_transition(50, subject=limits, before=None, after=State.NO_LINE_LIMITS)
+    elsewhere = Covered(A_NETWORK, Watched.REJECTIONS, A_MOMENT - timedelta(hours=2), A_MOMENT)
+    with watch.store.write() as connection:
+        save_coverage(connection, None, CoverageChange(elsewhere))
+        assert record_transition(connection, ended, None)
+
+    watch.go_on(1)
+
+    assert (WORKER_SUBJECT, State.SILENT) in watch.told()
 
 
 def test_gap_that_was_reported_while_it_lasted_ends_when_it_ended(watch: Watch) -> None:
