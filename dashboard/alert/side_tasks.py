@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import timedelta
 from typing import Final
 from uuid import UUID
@@ -31,6 +31,7 @@ from dashboard.alert.retries import Elapsed
 from dashboard.domain.alerts.condition import INSTALLATION, Subject, Transition
 from dashboard.domain.alerts.kinds.kind import DescribedChange
 from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.health.coverage import Watched
 from dashboard.domain.markup import visible
 from dashboard.domain.people.recipients import ConfiguredRecipients
 from dashboard.domain.quantity import Clock, NetworkId
@@ -181,10 +182,10 @@ class AlertRepeater(Struct):
 
 
 class Heartbeat(Struct, frozen=True):
-    """Requests one address, while this worker holds the lease and every network is answered."""
+    """Requests one address, while this worker holds the lease and all that is `watched` answers."""
 
     store: Store
-    networks: Sequence[NetworkId]
+    watched: Collection[tuple[NetworkId, Watched]]
     target: HttpTarget
     rules: HttpRules
     clock: Clock
@@ -212,13 +213,14 @@ class Heartbeat(Struct, frozen=True):
 
     def why_withheld(self) -> str:
         """Return what is wrong; empty if every watched network was answered lately."""
-        oldest = self.clock() - _STILL
+        oldest, networks = self.clock() - _STILL, {network_id for network_id, _ in self.watched}
         with self.store.read() as connection:
-            held = covered(connection, self.networks)
-        unwatched = set(self.networks) - {each.network_id for each in held}
-        if unwatched:
+            held = covered(connection, sorted(networks))
+        if unwatched := networks - {each.network_id for each in held}:
             return f"network {min(unwatched)} was never watched"
         for each in held:
+            if (each.network_id, each.watched) not in self.watched:
+                continue  # the settings name it no longer
             if each.open_gap is not None:
                 return (
                     f"questions about {each.watched} of network {each.network_id} are not answered"

@@ -9,6 +9,7 @@ from uuid import UUID
 
 from dashboard.detect.outage import end_unwatched
 from dashboard.domain.alerts.condition import State, Subject, SubjectKind
+from dashboard.domain.health.coverage import Gap, Watched
 from dashboard.domain.quantity import NetworkId
 from dashboard.poll.lease import Clocks, Term
 from dashboard.store.alerts.alert_status import open_incidents, pending_conditions
@@ -16,6 +17,7 @@ from dashboard.store.alerts.conditions import record_transition, set_turning_sin
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.busy_window import save_spell
+from dashboard.store.monitoring.coverage import end_gap, open_gaps
 
 _OF_FEES: Final = frozenset({SubjectKind.GAS_API, SubjectKind.FEES, SubjectKind.BUSYNESS})
 
@@ -24,8 +26,8 @@ _OF_FEES: Final = frozenset({SubjectKind.GAS_API, SubjectKind.FEES, SubjectKind.
 class RemovedSources:
     """Ends what lasts on networks and APIs that nobody asks any more, since no poll does.
 
-    Otherwise its incidents would stay open and remind people for good, and rules would count as not
-    evaluated.
+    Otherwise its incidents would stay open and remind people for good, rules would count as not
+    evaluated, and a gap would never end.
     """
 
     store: Store
@@ -37,18 +39,26 @@ class RemovedSources:
     def end(self, term: Term) -> None:
         """End what lasts, if anything does; raises StoreError, or LeaseLost."""
         with self.store.read() as connection:
-            if not self._left(connection):
+            if not (self._left(connection) or self._gaps(connection)):
                 return
         with self.store.write() as connection:
             term.check(connection)
             for subject, state in self._left(connection):
                 self._end(connection, subject, state)
+            for gap in self._gaps(connection):
+                end_gap(connection, gap, self.clocks.now())
 
     def _left(self, connection: Connection) -> list[tuple[Subject, State | None]]:
         """Return what lasts, with its state, and what is pending, with None."""
         lasting = [(each.subject, each.state) for each in open_incidents(connection)]
         pending = [(each.subject, None) for each in pending_conditions(connection)]
         return [each for each in (*lasting, *pending) if not self._is_asked(each[0])]
+
+    def _gaps(self, connection: Connection) -> list[Gap]:
+        asked = {Watched.FEES: self.with_fees, Watched.REJECTIONS: self.with_exclusion}
+        return [
+            each for each in open_gaps(connection) if each.network_id not in asked[each.watched]
+        ]
 
     def _is_asked(self, subject: Subject) -> bool:
         if subject.kind in _OF_FEES:

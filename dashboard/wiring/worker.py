@@ -32,6 +32,7 @@ from dashboard.alert.side_tasks import (
 )
 from dashboard.alert.verification_mails import VerificationMails
 from dashboard.domain.alerts.notification import Recipient
+from dashboard.domain.health.coverage import Watched
 from dashboard.domain.quantity import NetworkId
 from dashboard.poll.gas_from_node import GasFromNode
 from dashboard.poll.jobs import Periods, PollingWorker, WatchedNetwork, run_polling_worker
@@ -177,8 +178,10 @@ def _heartbeat(settings: Settings, store: Store) -> Iterator[SideTask]:
             trust=tls_context(settings.tls), allow_private=alerts.heartbeat_allow_private
         )
         target = parse_target(alerts.heartbeat_url)
-        networks = [each.network_id for each in networks_of(settings) if _is_watched(each)]
-        heartbeat = Heartbeat(store, networks, target, rules, utc_now)
+        watched = {
+            (each.network_id, part) for each in networks_of(settings) for part in _parts_of(each)
+        }
+        heartbeat = Heartbeat(store, watched, target, rules, utc_now)
         yield SideTask("heartbeat", alerts.heartbeat_period, heartbeat.work)
 
 
@@ -195,7 +198,7 @@ def _verification(settings: Settings, store: Store) -> SideTask:
 
 
 def _digests(settings: Settings, store: Store) -> SideTask:
-    networks = [each.network_id for each in networks_of(settings) if _is_watched(each)]
+    networks = [each.network_id for each in networks_of(settings) if any(_parts_of(each))]
     configured, domain = configured_recipients(settings), message_domain(in_force(settings, store))
     made = Digests(store, configured, networks, domain, utc_now)
     return SideTask("digests", DIGEST_PERIOD, made.work)
@@ -217,7 +220,10 @@ def _bounce_mailbox(settings: Settings) -> BounceMailbox | None:
     return ImapMailbox(fill(ImapServer, bounces, trust=tls_context(settings.tls)))
 
 
-def _is_watched(network: Network) -> bool:
-    """Whether anything is asked about a network."""
+def _parts_of(network: Network) -> Iterator[Watched]:
+    """Yield what is asked about a network."""
     endpoints = network.endpoints
-    return bool(endpoints.all_exclusions or endpoints.gas or endpoints.all_nodes)
+    if endpoints.gas or endpoints.all_nodes:
+        yield Watched.FEES
+    if endpoints.all_exclusions:
+        yield Watched.REJECTIONS

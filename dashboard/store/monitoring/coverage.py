@@ -135,10 +135,14 @@ def gaps_until(
 ) -> list[Gap]:
     """Return the gaps that ended after `since`, the latest first; `limit` is as for `gaps`.
 
-    If no worker runs, the present gaps are among them, without an end.
+    If no worker runs, the present gaps are among them, without an end. One that runs visits all
+    that the settings name: what it does not visit is not asked about any more.
     """
     found = {_key(gap): gap for gap in gaps(connection, networks, since, limit)}
-    idle = [each for each in covered(connection, networks) if each.unseen(each.until, now)]
+    known = covered(connection, networks)
+    idle = [each for each in known if each.unseen(each.until, now)]
+    if len(idle) < len(known):
+        idle = []
     for held, seen in zip(idle, as_last_seen(connection, idle), strict=True):
         unseen = held.unseen(seen.until, now)
         if unseen:
@@ -246,6 +250,16 @@ def gaps(
     rows = [row for part in parts for row in connection.execute(query.where(part))]
     found = [read_as(Gap, row, coverage_gaps) for row in rows]
     return sorted(found, key=lambda gap: gap.begins_at, reverse=True)
+
+
+def open_gaps(connection: Connection) -> list[Gap]:
+    """Return the gaps of all networks in which nobody answers."""
+    lasting = select(coverage_gaps).where(coverage_gaps.c.ends_at.is_(None))
+    return [read_as(Gap, row, coverage_gaps) for row in connection.execute(lasting)]
+
+
+def end_gap(connection: Connection, gap: Gap, at: datetime) -> None:
+    upsert(connection, coverage_gaps, [columns_of(coverage_gaps, gap.ended(at))])
 
 
 def _keep(connection: Connection, held: Covered) -> None:

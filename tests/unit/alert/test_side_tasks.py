@@ -118,7 +118,7 @@ def answer(store: Store, silence: Gap | None = None) -> None:
 
 def heartbeat(store: Store, clock: FakeClock, port: int = 9) -> Heartbeat:
     target = parse_target(Secret(f"http://127.0.0.1:{port}/ping/canary-key"))
-    return Heartbeat(store, [A_NETWORK], target, RULES, clock.now)
+    return Heartbeat(store, {(A_NETWORK, Watched.FEES)}, target, RULES, clock.now)
 
 
 def test_heartbeat_is_sent_while_networks_are_answered_by_a_worker_with_its_lease(
@@ -152,6 +152,19 @@ def test_heartbeat_is_withheld_while_nobody_asks_or_answers(
     assert before == "network 424242 was never watched"
     assert lately == ""
     assert beat.why_withheld() == "no worker asks about fees of network 424242"
+
+
+def test_heartbeat_does_not_wait_for_what_the_settings_name_no_longer(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    fake_clock.wait(seconds(300))
+    fees = Covered(A_NETWORK, Watched.FEES, A_MOMENT, fake_clock.now())
+    rejections = Covered(A_NETWORK, Watched.REJECTIONS, A_MOMENT, A_MOMENT)
+    with store.write() as connection:
+        for each in (fees, rejections):
+            save_coverage(connection, None, CoverageChange(each))
+
+    assert heartbeat(store, fake_clock).why_withheld() == ""
 
 
 def test_heartbeat_is_withheld_in_a_gap_and_does_not_ask(

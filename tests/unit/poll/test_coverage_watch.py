@@ -117,6 +117,24 @@ def test_gap_begins_with_the_last_fees_that_any_network_stored(
     assert [each.begins_at for each in missed(store)] == begins
 
 
+def test_worker_is_running_although_it_asks_no_more_about_rejections(
+    store: Store, fake_clock: FakeClock
+) -> None:
+    look_for(store, CoverageWatch(A_NETWORK, BOTH, fake_clock.clocks), fake_clock, 1)
+    fees_only = CoverageWatch(A_NETWORK, [Watched.FEES], fake_clock.clocks)
+    look_for(store, fees_only, fake_clock, 10)
+    stopped_at = fake_clock.now()
+
+    with store.read() as connection:
+        running = unwatched_now(connection, [A_NETWORK], fake_clock.now())
+    fake_clock.wait(5 * MINUTE)
+    with store.read() as connection:
+        stopped = unwatched_now(connection, [A_NETWORK], fake_clock.now())
+
+    assert running == []
+    assert stopped_at in [each.begins_at for each in stopped]
+
+
 def test_gap_of_a_network_without_fees_begins_when_its_worker_stopped(
     store: Store, fake_clock: FakeClock
 ) -> None:

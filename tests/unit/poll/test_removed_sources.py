@@ -11,6 +11,7 @@ from msgspec.structs import replace
 
 from dashboard.domain.alerts.condition import Condition, State, Subject, SubjectKind
 from dashboard.domain.alerts.kinds.upstream import UnaskedGrounds
+from dashboard.domain.health.coverage import CoverageChange, Covered, Gap, GapCause, Watched
 from dashboard.domain.quantity import NetworkId
 from dashboard.poll.jobs import Periods, PollingWorker, jobs_of
 from dashboard.poll.lease import Lease, LeaseLost
@@ -19,6 +20,7 @@ from dashboard.store.alerts.alert_status import pending_conditions, source_outag
 from dashboard.store.alerts.conditions import current_condition, note_values, record_transition
 from dashboard.store.engine.engine import Store
 from dashboard.store.fees.busy_window import save_spell, spells_between
+from dashboard.store.monitoring.coverage import gaps, save_coverage
 from tests.builders import A_MOMENT, A_NETWORK, ANOTHER_NETWORK, a_transition
 from tests.fake_clock import FakeClock
 from tests.unit.poll.condition_scene import a_term, told
@@ -96,6 +98,29 @@ def test_what_nobody_asks_any_more_ends_and_all_else_lasts(
 
     assert before - left(troubled) == {(kind, ANOTHER_NETWORK) for kind in over}
     assert {each.subject.kind for each in told(troubled)[many:]} == set(over)
+
+
+def test_gap_of_what_nobody_asks_any_more_ends(store: Store, fake_clock: FakeClock) -> None:
+    lasting = [
+        Gap(network_id, part, A_MOMENT, None, GapCause.NOT_ANSWERED, "")
+        for network_id in (A_NETWORK, ANOTHER_NETWORK)
+        for part in Watched
+    ]
+    with store.write() as connection:
+        for each in lasting:
+            held = Covered(each.network_id, each.watched, A_MOMENT, A_MOMENT, each)
+            save_coverage(connection, None, CoverageChange(held))
+
+    end(store, fake_clock, (A_NETWORK,), (A_NETWORK, ANOTHER_NETWORK))
+
+    with store.read() as connection:
+        found = gaps(connection, (A_NETWORK, ANOTHER_NETWORK))
+    assert {(each.network_id, each.watched): each.ends_at for each in found} == {
+        (A_NETWORK, Watched.FEES): None,
+        (A_NETWORK, Watched.REJECTIONS): None,
+        (ANOTHER_NETWORK, Watched.FEES): A_MOMENT + timedelta(minutes=1),
+        (ANOTHER_NETWORK, Watched.REJECTIONS): None,
+    }
 
 
 def test_its_end_says_that_nobody_asks_rather_than_that_all_is_well(
