@@ -202,6 +202,7 @@ def compose_grouped(
     beside: Sequence[Incident] = (),
     events: Sequence[IncidentEvent] = (),
     settled: Sequence[Incident] = (),
+    critical: Sequence[str] = (),
 ) -> Message:
     """Compose one message about several changes; the same ones give the same message.
 
@@ -209,18 +210,18 @@ def compose_grouped(
     row in the attached table. If the notification has none of its own, they are the last of each of
     its incidents. `beside` are incidents whose state a summary tells, although it reports no change
     of them; `events` are what people did to its incidents; `settled` are those of which somebody
-    took care already.
+    took care already; `critical` are the critical rules of those that are open.
     """
     grouped = _Grouped(templates, notification.recipient.channel)
     table = write_csv(_HEADER, map(grouped.take, changes)).encode("utf-8-sig")
     attached = Attachment(f"linewatch-{notification.dated:%Y%m%d-%H%M%S}.csv", "text/csv", table)
     more = "more " if notification.in_reply_to and notification.is_of_changes else ""
-    actions = actions_of(notification, templates.links)
-    occasion = occasion_of(notification, templates.zone, *events, incidents=grouped.many)
+    zone, links = templates.zone, templates.links
+    actions = actions_of(notification, links)
+    occasion = occasion_of(notification, zone, *events, incidents=grouped.many, critical=critical)
     steps = () if occasion.is_done else occasion.steps or _steps(grouped, actions)
     incidents = counted(grouped.many, "incident") if notification.is_of_incidents else ""
-    said = incidents or _subject(grouped, more)
-    said = " · ".join(filter(None, (said, _counted_beside(beside))))
+    said = " · ".join(filter(None, (incidents or _subject(grouped, more), _counted_beside(beside))))
     subject = occasion.subject(f"{said} · {grouped.where}{grouped.how_real}")
     variables = {
         "subject": subject,
@@ -232,12 +233,11 @@ def compose_grouped(
         **_beside(beside, settled, notification, templates),
         "file": attached.name,
         "rule": "" if notification.incident is None else unlinked(notification.incident.rule),
-        **grouped.variables,
-        **({"tone": "relief"} if occasion.is_done else {}),
-        "link": templates.links.page("alerts", grouped.about),
+        **grouped.variables | ({"tone": "relief"} if occasion.is_done else {}),
+        "link": links.page("alerts", grouped.about),
         "link_label": "See them all",
-        "written": f"wrote this on {moment_in(notification.dated, templates.zone)}",
-        "has_links": bool(templates.links.public_url),
+        "written": f"wrote this on {moment_in(notification.dated, zone)}",
+        "has_links": bool(links.public_url),
         "actions": actions,
     }
     pair = templates.grouped

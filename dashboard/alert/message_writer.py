@@ -31,12 +31,15 @@ from dashboard.domain.alerts.condition import State
 from dashboard.domain.alerts.incident import Incident, NotifiedChange
 from dashboard.domain.alerts.inhibition import SOURCES, SourceOutage, inhibited_rules
 from dashboard.domain.alerts.kinds.busy import FeeGrounds
+from dashboard.domain.alerts.kinds.kind import RuleKind
+from dashboard.domain.alerts.kinds.table import KINDS
 from dashboard.domain.alerts.notification import (
     FIRST_MEMBERS,
     Notification,
     NotificationKind,
     Recipient,
 )
+from dashboard.domain.alerts.rule import Severity
 from dashboard.domain.fees.busy_spells import BusyContext
 from dashboard.domain.markup import with_units
 from dashboard.domain.people.recipients import ConfiguredRecipients
@@ -45,10 +48,9 @@ from dashboard.errors import DeliveryDeferred, DeliveryWithheld, StoreError
 from dashboard.store.alerts.alert_status import source_outages
 from dashboard.store.alerts.notifications import (
     all_members,
-    incidents_beside,
+    incidents_in,
     link_key,
     sent_changes,
-    settled_incidents_in,
 )
 from dashboard.store.alerts.recipients import read_directory
 from dashboard.store.alerts.reminders_and_escalations import events_behind, last_changes
@@ -112,13 +114,16 @@ class MessageWriter:
 
     def _message(self, notification: Notification) -> Message:
         templates = self._templates_for(notification.recipient)
-        beside, settled = self._incidents_in(notification)
+        changed, beside, critical = self._incidents_in(notification)
+        settled = [each for each in changed if each.owner or each.was_cut_short]
         if notification.is_grouped or notification.is_of_incidents or beside:
             with self._large if notification.member_count >= _MANY else nullcontext():
                 with self.store.read() as connection:
                     events = events_behind(connection, notification)
                 changes = self._changes(notification)
-                return compose_grouped(notification, templates, changes, beside, events, settled)
+                return compose_grouped(
+                    notification, templates, changes, beside, events, settled, critical
+                )
         with self.store.read() as connection:
             [known] = _known(connection, [notification.first])
             is_of_changes = notification.is_of_changes
@@ -162,13 +167,19 @@ class MessageWriter:
         links = dataclasses.replace(self.templates.links, key=key)
         return replace(self.templates, zone=zone, links=links, networks=networks)
 
-    def _incidents_in(self, notification: Notification) -> tuple[list[Incident], list[Incident]]:
-        """Read the incidents of a summary: without a change in it, and settled ones with one."""
-        if notification.incident is not None or notification.kind not in _SUMMARIES:
-            return [], []
-        which = notification.notification_id
+    def _incidents_in(
+        self, notification: Notification
+    ) -> tuple[list[Incident], list[Incident], list[str]]:
+        """Read the incidents of a summary, with and without a change in it, and critical rules."""
+        if notification.incident is not None:
+            return [], [], []
         with self.store.read() as connection:
-            return incidents_beside(connection, which), settled_incidents_in(connection, which)
+            changed, beside = incidents_in(connection, notification.notification_id)
+        lasting = [each for each in (*changed, *beside) if each.is_open]
+        final = [each for each in changed if not KINDS[RuleKind(each.kind)].is_lasting]
+        critical = {each.rule for each in (*lasting, *final) if each.severity == Severity.CRITICAL}
+        is_summary = notification.kind in _SUMMARIES
+        return changed, beside if is_summary else [], sorted(critical)
 
     def _changes(self, notification: Notification) -> Iterator[NotifiedChange]:
         """Read every change in the order of events, a few hundred at a time; raises StoreError.

@@ -17,7 +17,7 @@ from dashboard.domain.alerts.hourly_cap import LATE_AFTER
 from dashboard.domain.alerts.incident import Incident, IncidentEvent
 from dashboard.domain.alerts.notification import Delay, Notification, NotificationKind, Recipient
 from dashboard.domain.alerts.rule import Severity
-from dashboard.domain.formatting import moment_in, span
+from dashboard.domain.formatting import counted, listed, moment_in, span
 from dashboard.domain.markup import unlinked, unlinked_name
 from dashboard.domain.people.recipients import NOT_VERIFIED, is_called
 
@@ -58,7 +58,7 @@ _SEVERAL: Final = {
 """The beginning of the subject, what is true of several incidents, and what follows from it."""
 
 _MOST_NAMES: Final = 3
-"""How many people are named who did something about several incidents."""
+"""How many people are named who did something about several incidents, and how many rules."""
 
 _DELAYS: Final = {
     Delay.SERVER: "no message could be delivered to you before",
@@ -106,16 +106,20 @@ def occasion_of(
     *events: IncidentEvent,
     title: str = "",
     incidents: int = 1,
+    critical: Sequence[str] = (),
     has_link: bool = False,
 ) -> Occasion:
     """Return why a notification comes now; times are in UTC and in `zone`.
 
     `events` are what people did, one for each incident whose event is still stored; `title` names
     the incident, without links; `incidents` is how many a notification without changes of its own
-    is about; `has_link`: it can be acknowledged by link.
+    is about; `critical` are the critical rules of its open incidents, if it is about several;
+    `has_link`: it can be acknowledged by link.
     """
+    if notification.incident is not None:
+        critical = _critical_rule(notification, notification.incident)
     if notification.kind in {NotificationKind.CHANGE, NotificationKind.DIGEST}:
-        return _with_severity(_of_change(notification, zone), notification)
+        return _with_severity(_of_change(notification, zone), critical)
     incident = notification.incident
     steps = _steps(incident, has_link=has_link)
     if incident is None:
@@ -123,23 +127,29 @@ def occasion_of(
     else:
         occasion = _of_incident(notification, incident, zone, next(iter(events), None), title)
     is_unattended = notification.kind in _UNATTENDED
-    return _with_severity(
-        replace(occasion, steps=steps) if is_unattended else occasion, notification
-    )
+    return _with_severity(replace(occasion, steps=steps) if is_unattended else occasion, critical)
 
 
-def _with_severity(occasion: Occasion, notification: Notification) -> Occasion:
-    """Say first that the trouble is critical, before everything else about a change."""
-    incident = notification.incident
-    is_over = occasion.is_done or not notification.transition.after.is_open
-    if incident is None or incident.severity != Severity.CRITICAL or is_over:
-        return occasion
+def _critical_rule(notification: Notification, incident: Incident) -> tuple[str, ...]:
+    is_over = not notification.transition.after.is_open
+    if incident.severity != Severity.CRITICAL or is_over:
+        return ()
     is_of_network = notification.transition.subject.tx_hash is None
     if is_of_network and incident.resolved_at is not None:
-        return occasion  # it ended before anybody was notified
-    critical = f"Critical, by the rule {unlinked(incident.rule, _LONGEST_NAME)}."
+        return ()  # it ended before anybody was notified
+    return (incident.rule,)
+
+
+def _with_severity(occasion: Occasion, critical: Sequence[str]) -> Occasion:
+    """Say first that the trouble is critical, before everything else about a change."""
+    if not critical or occasion.is_done:
+        return occasion
+    named = [unlinked(each, _LONGEST_NAME) for each in critical[:_MOST_NAMES]]
+    if more := len(critical) - len(named):
+        named.append(counted(more, "other"))
+    by = f"Critical, by the {'rule' if len(critical) == 1 else 'rules'} {listed(named)}."
     first, rest = occasion.said[: bool(occasion.word)], occasion.said[bool(occasion.word) :]
-    return replace(occasion, said=(*first, critical, *rest), is_critical=True)
+    return replace(occasion, said=(*first, by, *rest), is_critical=True)
 
 
 def _of_several(

@@ -349,18 +349,18 @@ def sent_changes(connection: Connection, notification: Notification) -> list[Not
     return [member_of(row) for row in reversed(rows)]
 
 
-def incidents_beside(connection: Connection, notification_id: UUID) -> list[Incident]:
-    """Return the incidents that a notification is about without reporting a change of them."""
+def incidents_in(
+    connection: Connection, notification_id: UUID
+) -> tuple[list[Incident], list[Incident]]:
+    """Return the incidents of which a notification reports a change, and its others."""
+    changed = _changed_in(connection, notification_id)
     about = set(incidents_of(connection, [notification_id])[notification_id])
-    known = incidents_by_id(connection, about - _changed_in(connection, notification_id))
-    return sorted(known.values(), key=lambda each: each.opened_at)
-
-
-def settled_incidents_in(connection: Connection, notification_id: UUID) -> list[Incident]:
-    """Return the incidents of which a notification reports a change, but somebody took care."""
-    known = incidents_by_id(connection, _changed_in(connection, notification_id))
-    settled = [each for each in known.values() if each.owner or each.was_cut_short]
-    return sorted(settled, key=lambda each: each.opened_at)
+    known = incidents_by_id(connection, about | changed)
+    several = sorted(known.values(), key=lambda each: each.opened_at)
+    return (
+        [each for each in several if each.incident_id in changed],
+        [each for each in several if each.incident_id not in changed],
+    )
 
 
 def _changed_in(connection: Connection, notification_id: UUID) -> set[UUID]:

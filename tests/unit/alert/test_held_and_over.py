@@ -116,6 +116,18 @@ def test_summary_names_what_a_person_resolved_meanwhile(watch: Watch) -> None:
     assert str(second.network_id) in text[acknowledged:]
 
 
+def test_summary_says_by_which_rule_it_is_critical(watch: Watch) -> None:
+    watch.rules(HELD, replace(CRITICAL, active_hours=EVENING))
+    turn(watch, 2, A_NETWORK, State.BUSY)
+    watch.wait(5 * HOUR + 55 * MINUTE)
+    reject(watch.store, 1)
+    watch.wait()
+    watch.wait(10 * MINUTE)
+
+    [text] = texts(watch)
+    assert text.startswith("Critical, by the rule rejections. Held until ")
+
+
 def test_answers_to_a_message_that_fails_alone_keep_nothing_else_back(watch: Watch) -> None:
     watch.rules(
         Rule("rejections", RuleKind.REJECTED, group_by=(Dimension.NETWORK,)),

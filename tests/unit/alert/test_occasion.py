@@ -58,7 +58,6 @@ def several(kind: NotificationKind, *events: IncidentEvent) -> Occasion:
 
 
 def test_occasions_of_incidents_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
-    critical = replace(FREE, severity="critical", rule="payouts\x1b")
     many = about(KINDS.REMINDER, incident=replace(FREE, transitions=1_200))
     occasions = {
         "reminder": occasion_of(about(KINDS.REMINDER), UTC, has_link=True),
@@ -90,13 +89,30 @@ def test_occasions_of_incidents_read_as_they_were_reviewed(golden: GoldenTexts) 
         ),
         "given back": done(KINDS.UNACKNOWLEDGED, EVENTS.UNACKNOWLEDGED),
         "resolved, nobody knows by whom": occasion_of(about(KINDS.RESOLVED), UTC),
-        **{
-            f"critical {kind}": occasion_of(about(kind, incident=critical), UTC)
-            for kind in (KINDS.CHANGE, KINDS.ESCALATION, KINDS.HANDED_OVER)
-        },
     }
 
     golden.check("occasions_of_incidents", with_subjects(occasions))
+
+
+def test_occasions_of_critical_incidents_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
+    critical = replace(FREE, severity="critical", rule="payouts\x1b")
+    of_one = {
+        f"critical {kind}": occasion_of(about(kind, incident=critical), UTC)
+        for kind in (KINDS.CHANGE, KINDS.ESCALATION, KINDS.HANDED_OVER)
+    }
+    of_three = {
+        f"critical {kind} of three": occasion_of(
+            about(kind, incident=None), UTC, incidents=3, critical=rules
+        )
+        for kind, rules in (
+            (KINDS.CHANGE, ("payouts", "storm\x1b")),
+            (KINDS.REMINDER, ("payouts",)),
+            (KINDS.ESCALATION, "abcde"),
+            (KINDS.ACKNOWLEDGED, ("payouts",)),
+        )
+    }
+
+    golden.check("occasions_of_critical_incidents", with_subjects(of_one | of_three))
 
 
 def test_occasions_of_changes_read_as_they_were_reviewed(golden: GoldenTexts) -> None:
