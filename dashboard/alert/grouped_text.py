@@ -76,7 +76,7 @@ class _Grouped(Struct):
     """What a message says of its changes, which it sees once each, in order.
 
     `lines` are the first rejections, `others` the first of all other changes, which would be lost
-    among them. `unnamed` counts those that neither names. The message goes over `channel`.
+    among them. The message goes over `channel`.
     """
 
     templates: MessageTemplates
@@ -143,8 +143,13 @@ class _Grouped(Struct):
 
     @property
     def unnamed(self) -> int:
-        """How many changes the text does not name one by one."""
-        return self.many - len(self.lines) - len(self.others)
+        """How many rejections the text does not name one by one."""
+        return self.many - self.of_networks - len(self.lines)
+
+    @property
+    def unnamed_others(self) -> int:
+        """How many other changes it does not name."""
+        return self.of_networks - len(self.others)
 
     @property
     def spans_days(self) -> bool:

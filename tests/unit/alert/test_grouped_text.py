@@ -203,6 +203,17 @@ def test_only_the_first_changes_of_networks_are_named() -> None:
     ]
 
 
+def test_what_is_not_named_is_counted_below_its_own_list() -> None:
+    message = written([*[BUSY] * 25, rejected(1)])
+
+    others, rejections = message.text.split("By reason")
+    assert others.rstrip().endswith("\n… and 5 more.")
+    assert "One by one" in rejections
+    for part in (message.text, message.html):
+        assert part.count("more.") == 1
+        assert "The first" not in part
+
+
 def test_table_says_when_a_change_was_noticed_not_since_when_it_was_so() -> None:
     since = replace(BUSY.transition, since=A_MOMENT - seconds(600))
 
