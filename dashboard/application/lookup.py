@@ -51,6 +51,10 @@ MOST_FOUND: Final = 25
 """The most transactions that words may find, and the most pieces of a paste that are searched."""
 
 _ENOUGH: Final = MOST_FOUND + 1
+_LENGTH_OF_A_HASH: Final = 60
+"""Characters of what is nearly a hash: it was copied wrongly, and is told what is wrong with it."""
+
+_UNMATCHED: Final = "matches no known transaction"
 _LEFT_OUT: Final = (
     "That refers to more transactions than these: the pages Tracked and Rejections list all."
 )
@@ -86,7 +90,8 @@ class Lookups(ApplicationSubject):
                     why = f"matches {many} known transactions; give more digits"
                     wrong.append(replace(each, why=why))
                 elif not known:
-                    wrong.append(each)
+                    is_search = is_alone and len(each.text) < _LENGTH_OF_A_HASH
+                    wrong.append(replace(each, why=_UNMATCHED) if is_search else each)
         once = tuple(dict.fromkeys(hashes))
         repeated = paste.repeated + len(hashes) - len(once)
         return Paste(once, repeated, (*wrong, *paste.wrong[MOST_FOUND:]), left_out)

@@ -191,7 +191,7 @@ def unusable_texts(paste: Paste) -> None:
         mistakes(f"{many} cannot be used:", list(map(_text_error, wrong)), _MOST_TEXTS)
     if prose:
         lines = counted(len(prose), "line holds", "lines hold")
-        texts = ", ".join(visible(each.text, _LONGEST_TEXT) for each in prose[:_FEW_LINES])
+        texts = ", ".join(f"“{visible(each.text, _LONGEST_TEXT)}”" for each in prose[:_FEW_LINES])
         more_lines = ", …" if len(prose) > _FEW_LINES else ""
         said = f"{lines} no transaction: {texts}{more_lines}"
         quiet(said)

@@ -69,7 +69,7 @@ def test_greeting_around_a_hash_is_named_and_no_mistake(store: Store) -> None:
 
     words = words_of(submit(open_page(queries, str(tx_hash(9))), f"Hi team,\n{tx_hash(2)}", ""))
 
-    assert "1 line holds no transaction: Hi team," in words
+    assert "1 line holds no transaction: “Hi team,”" in words
     assert 'role="alert"' not in words
 
 
@@ -194,6 +194,13 @@ def test_lookup_names_what_nothing_is_found_of(store: Store) -> None:
     page = look_up(Application(store, (SIMULATED,), None, lambda: NOW), f"{tx_hash(9)}\n0xffff…00")
 
     assert "is part of a hash, and no known transaction has it" in words_of(page)
+
+
+@pytest.mark.parametrize("sought", ["9999", "case 9999", "0x5d1f", "0x" + "12" * 20])
+def test_search_without_a_result_is_not_told_to_be_a_hash(store: Store, sought: str) -> None:
+    words = words_of(look_up(Application(store, (SIMULATED,), None, lambda: NOW), sought))
+
+    assert f"{sought}</code> matches no known transaction." in words
 
 
 def test_link_of_too_much_says_so(store: Store) -> None:
