@@ -186,8 +186,8 @@ def message_of_verification(verification: Verification, links: Links, at: dateti
         ),
         *([f"Confirm the address by {until}:\n{link}"] if link else []),
         (
-            f"{'Or enter' if link else 'Enter'} the code {code} on the page Alerts by {until}, or "
-            f"run\nlinewatch recipients verify {address} {code}"
+            f"{'Or enter' if link else 'Enter'} the code {code} on the page Alerts under "
+            f"Recipients by {until}, or run\nlinewatch recipients verify {address} {code}"
         ),
         "If you did not expect this, do nothing: you will get no alerts.",
         *([f"To stop such requests:\n{unsubscribe}"] if unsubscribe else []),

@@ -106,7 +106,7 @@ def recipient_markup(each: ListedRecipient, now: datetime) -> Markup:
     """Build the entry of a recipient: whether it gets messages, where it is named, its hours."""
     over = "" if each.recipient.channel == "mail" else f" over {each.recipient.channel}"
     named = visible(", ".join(each.named_in) or "no longer named anywhere", _LONGEST_LIST)
-    last = "nothing was sent yet"
+    last = "no notification was sent yet"
     if each.last_sent is not None:
         last = f"the last message was sent {age(each.last_sent, now)}"
     is_said = each.status is RecipientStatus.TRUSTED and each.suspect is None  # by the badge

@@ -117,7 +117,8 @@ def test_mail_without_an_address_of_the_pages_has_the_code_alone() -> None:
 
     command = f"linewatch recipients verify new@example.org {code_of(ASKED, KEY)}"
     assert command in message.text
-    assert f"\n\nEnter the code {code_of(ASKED, KEY)} on the page Alerts by" in message.text
+    where = "on the page Alerts under Recipients by"
+    assert f"\n\nEnter the code {code_of(ASKED, KEY)} {where}" in message.text
     assert f"<code>{command}</code>" in message.html
     assert "/link/" not in message.text + message.html
     assert message.unsubscribe == ""

@@ -98,6 +98,8 @@ def test_address_is_verified_by_the_code_of_its_mail(queries: Application) -> No
     right = words_of(page.button(key="verify-mail new@example.org").click().run())
 
     assert "This is not the code in the latest mail" in wrong
+    assert "no notification was sent yet" in wrong
+    assert "nothing was sent" not in wrong
     assert "verified since 2026-11-20 12:00:00 UTC by Ada" in right
     assert "Some alerts reach nobody." not in right
 
