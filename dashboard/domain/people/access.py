@@ -238,7 +238,7 @@ def parse_name(text: str) -> str:
     """Clean up the name of a person who acts; InputError says what to change."""
     name = " ".join(text.split())
     if not name:
-        raise InputError("nobody is named: say who acts, for those who read the audit log")
+        raise InputError("the name is missing")
     if len(name) > LONGEST_NAME:
         raise InputError(f"the name has {len(name):,} characters: write at most {LONGEST_NAME}")
     return name

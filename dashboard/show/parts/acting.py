@@ -227,6 +227,8 @@ def known_actor(queries: Application) -> Actor:
 
 def _unsigned(queries: Application) -> Actor:
     """Return the named actor if nobody signs in; InputError if there is no name."""
+    if not _name().strip():
+        raise InputError("fill in “Your name” first: the audit log says who acted")
     return Actor(parse_name(_name()), queries.now(), way=Way.PAGE)
 
 
@@ -303,7 +305,15 @@ def act_button(
 
 
 def done_shown(queries: Application) -> None:
-    """Say what the last act did, for some minutes, and offer Undo if that makes sense."""
+    """Say what the last act did, for some minutes, and offer Undo if that makes sense.
+
+    Its container is always there: a new one would push the parts below it, while they are redrawn.
+    """
+    with st.container():
+        _last_act(queries)
+
+
+def _last_act(queries: Application) -> None:
     held: tuple[datetime, Done] | None = st.session_state.get(_DONE)
     if held is None:
         return
@@ -346,7 +356,7 @@ def undone(queries: Application, found: Sequence[RuleDifference]) -> Done:
     def undo(by: Actor) -> list[RuleDifference]:
         return queries.rules.change(edit, by)
 
-    return Done("; ".join(map(_words, found)), undo)
+    return Done(". ".join(map(_words, found)), undo)
 
 
 def _before(found: Sequence[RuleDifference]) -> list[Rule]:
@@ -356,5 +366,5 @@ def _before(found: Sequence[RuleDifference]) -> list[Rule]:
 
 def _words(each: RuleDifference) -> str:
     if each.before is None:
-        return f"the rule {each.name} is added"
-    return f"the rule {each.name} is {'removed' if each.after is None else 'changed'}"
+        return f"The rule {each.name} is added"
+    return f"The rule {each.name} is {'removed' if each.after is None else 'changed'}"

@@ -53,7 +53,8 @@ _BY_FEES: Final = frozenset({RuleKind.BUSY, RuleKind.FEE, RuleKind.DATA_STALE})
 def incident_story_part(queries: Application, story: IncidentStory) -> None:
     """Show one incident, open or resolved: its picture, and below what happened."""
     incident, now = story.incident, queries.now()
-    heading(visible(queries.incidents.title_of(incident), LONGEST_TITLE), _answer(story, now))
+    title = breakable(visible(queries.incidents.title_of(incident), LONGEST_TITLE))
+    heading(title, _answer(story, now))
     with in_line("story-acts"):
         st.html(
             element(

@@ -146,7 +146,7 @@ def test_name_is_taken_as_it_is_given_with_its_blanks_joined() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "said"), [(" ", "nobody is named"), ("x" * 81, "81 characters: write at most 80")]
+    ("text", "said"), [(" ", "the name is missing"), ("x" * 81, "81 characters: write at most 80")]
 )
 def test_name_that_says_nothing_or_too_much_is_refused(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):

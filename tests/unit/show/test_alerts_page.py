@@ -232,7 +232,7 @@ def test_what_is_known_is_silenced_and_the_silence_ended(
 @pytest.mark.parametrize(
     ("given", "said"),
     [
-        ({"who_acts-0": " "}, "Nobody is named"),
+        ({"who_acts-0": " "}, "Fill in “Your name” first"),
         ({"silence_module": ""}, "has no matcher and would cover everything"),
         ({"silence_reason": ""}, "has no reason"),
         ({"silence_more": "label=~evil* bogus=1"}, "write a comma before &#x27;bogus=1&#x27;"),

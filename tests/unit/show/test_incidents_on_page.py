@@ -119,6 +119,27 @@ def test_rejections_of_one_line_are_acknowledged_together_and_taken_back(
     assert visit_in(None, "alerts", queries, KNOWN).button(key=key).label == "Acknowledge all 2"
 
 
+def test_page_keeps_its_places_while_an_act_redraws_it(queries: Application) -> None:
+    key = of_rule(queries, "rejections").incident.incident_id
+    page = visit_in(None, "alerts", queries, KNOWN)
+    before = page.main.children
+
+    page.button(key=f"acknowledge-{key}").click().run()
+
+    assert "is acknowledged by Ada" in words_of(page)
+    assert page.main.children.keys() == before.keys()
+
+
+def test_title_of_a_story_may_wrap_within_the_name_of_a_module(queries: Application) -> None:
+    named = an_incident(group=(("module", "PRECOMPILE_ECPAIRING_MILLER_LOOPS"),))
+    with queries.context.store.write() as connection:
+        insert_incident(connection, named)
+
+    words = words_of(visit("alerts", queries, incident=str(named.incident_id)))
+
+    assert "PRECOMPILE_<wbr>ECPAIRING_<wbr>MILLER_<wbr>LOOPS" in words.partition("</h1>")[0]
+
+
 def test_rejections_of_one_line_are_silenced_together(queries: Application) -> None:
     two_of_one_line(queries)
     key = f"all-{SIMULATED.network_id}"

@@ -78,7 +78,7 @@ def test_default_rules_are_sentences_and_one_is_turned_off_and_on(queries: Appli
     assert actions(queries.context.store) == [(Action.CHANGE_RULE, "Ada", "busy")]
     assert words_of(page).count("by Ada") == 1
     assert words_of(page).count("default, unchanged") == len(DEFAULT_RULES) - 1
-    assert "the rule busy is changed." in words_of(page)
+    assert "The rule busy is changed." in words_of(page)
     page.button(key="undo").click().run()
     assert all(each.rule.is_enabled for each in queries.rules.in_force())
     page.button(key="turn-busy").click().run()
@@ -112,7 +112,7 @@ def test_rule_is_made_by_form_with_mistakes_at_the_field(queries: Application) -
     assert "+ night is added" in seen
     assert "remind every 30 min" in seen
     assert "night would not have fired" in seen
-    assert "the rule night is added." in saved
+    assert "The rule night is added." in saved
     assert queries.rules.in_force()[-1].rule.scope.labels == ("<b>x</b>",)
     assert queries.rules.in_force()[-1].rule.severity is DEFAULT_SEVERITY
 
@@ -138,7 +138,7 @@ def test_rule_is_saved_once_though_runs_are_cut_short(queries: Application, cuts
 
     saved = words_of(pressed(page, "Save"))
 
-    assert "the rule night is added." in saved
+    assert "The rule night is added." in saved
     assert "A new rule" not in saved
     assert actions(queries.context.store) == [(Action.ADD_RULE, "Ada", "night")]
 

@@ -321,7 +321,7 @@ def test_all_that_fit_a_filter_are_changed_and_nobody_else(
 def test_nobody_changes_anything_without_a_name(queries: Application) -> None:
     page = visit("tracked", queries, record="Rejected")
 
-    assert "nobody is named" in words_of(press(page, "stop-tracking")).lower()
+    assert "Fill in “Your name” first" in words_of(press(page, "stop-tracking"))
     assert queries.tracked.counts(None).total == 2
 
 
