@@ -21,6 +21,7 @@ from dashboard.domain.alerts.silence import (
     Silence,
     SilenceKind,
     SilenceRequest,
+    SilenceState,
     next_morning,
 )
 from dashboard.domain.markup import plain_label
@@ -32,6 +33,7 @@ from dashboard.show.parts.frame import OPEN, link, popover
 
 _LONGEST_TITLE: Final = 120
 _MORNING: Final = "Until 07:00"
+_OFFERED: Final = "Nobody is notified of this, or of anything like it, for as long as you choose."
 _LENGTHS: Final = {"1 h": timedelta(hours=1), "8 h": timedelta(hours=8)}
 
 
@@ -68,12 +70,28 @@ def silence_button(queries: Application, key: str, *subjects: Subject) -> None:
 
 def _silence_menu(queries: Application, key: str, subjects: Sequence[Subject]) -> None:
     subject = _chosen(f"silence-what-{key}", subjects)
-    st.caption("Nobody is notified of this, or of anything like it, for as long as you choose.")
+    st.caption(_held(queries, subject) or _OFFERED)
     first_name(queries, f"silence-{key}")
     reason = st.text_input("Reason (optional)", key=f"reason-{key}", max_chars=LONGEST_REASON) or ""
     ends_at = _length(queries, f"silence-{key}")
     if ends_at is not None:
         _silence(queries, subject, ends_at, reason)
+
+
+def _held(queries: Application, subject: Subject) -> str:
+    """Say until when exactly this is silenced already; empty if it is not."""
+    now, matchers = queries.now(), subject.matchers
+    ends = [
+        each.over_at
+        for each in queries.silences.stored().unfinished
+        if each.request.matchers == matchers
+        and each.kind is SilenceKind.SILENCE
+        and each.state(now) is SilenceState.ACTIVE
+    ]
+    if not ends:
+        return ""
+    until = end_in_words(max(ends), now, st.context.timezone)
+    return f"It is silenced until {until}: nobody is notified."
 
 
 def _chosen(key: str, subjects: Sequence[Subject]) -> Subject:

@@ -11,6 +11,7 @@ from io import StringIO
 from pathlib import Path
 
 import pytest
+from streamlit.testing.v1 import AppTest
 
 from dashboard.application.application import Application
 from dashboard.application.context import ApplicationContext, PageSettings
@@ -353,6 +354,10 @@ def test_end_of_a_silence_is_said_in_the_zone_of_its_button_as_well() -> None:
     assert said == ["21 Nov 06:00 UTC (07:00 in Europe/Zurich)", *["21 Nov 06:00 UTC"] * 2]
 
 
+def captions(page: AppTest) -> str:
+    return "\n".join(each.value for each in page.caption)
+
+
 def test_module_is_silenced_for_the_night_or_watched_in_two_presses(
     queries: Application,
 ) -> None:
@@ -366,8 +371,10 @@ def test_module_is_silenced_for_the_night_or_watched_in_two_presses(
     assert queries.silences.scope_of(silence) == "module=HUB"
     assert silence.over_at == datetime(2026, 11, 21, 7, tzinfo=UTC)
     assert "“module HUB” is silenced until 21 Nov 07:00 UTC" in words_of(page)
+    assert "It is silenced until 21 Nov 07:00 UTC: nobody is notified." in captions(page)
     page.button(key="undo").click().run()
     assert not queries.silences.stored().unfinished
+    assert "It is silenced" not in captions(page)
     page.button(key="watch-shown-Until 07:00").click().run()
     [rule] = [each.rule for each in queries.rules.in_force() if each.rule.name == "watch-hub"]
     assert (rule.scope.modules, rule.scope.takes_all_reports) == (("HUB",), True)
