@@ -113,13 +113,13 @@ def timeline_in_words(
     """
     said = [
         *_extremes(timeline, name),
+        *_late_beginning(timeline, "" if is_table else " (hatched)"),
         *_gaps(timeline, _TABLE_MARKS if is_table else _CHART_MARKS),
         *([] if is_table else _mark_meanings(marks)),
     ]
     drawn = [*_shades(timeline), *_unreadable_threshold(timeline), *_band_meaning(timeline, length)]
     about = [
         *([f"Each row is {span(length)}."] if is_table else drawn),
-        *_late_beginning(timeline, "" if is_table else " (hatched)"),
         *_blocks_seen(timeline),
         *_estimated_times(timeline),
     ]

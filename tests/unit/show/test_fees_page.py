@@ -84,7 +84,8 @@ def test_page_says_of_how_many_blocks_its_extremes_are(queries: Application, sto
 def test_page_says_where_its_chart_begins_later_than_it_was_asked(queries: Application) -> None:
     words = words_of(visit("fees", queries, network="Linea", range="1 h"))
 
-    assert "No fee was seen before 20 Nov 2026 11:39 UTC (hatched)." in words
+    shown = words.partition('<details class="lw-more"')[0]
+    assert "No fee was seen before 20 Nov 2026 11:39 UTC (hatched)." in shown
 
 
 def test_stale_fees_are_said_to_be_stale(queries: Application) -> None:
