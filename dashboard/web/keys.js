@@ -87,6 +87,11 @@
     at.querySelector(':is(.stButton button, .stPageLink a)')?.dispatchEvent(
       new MouseEvent('click', {bubbles: true, cancelable: true, ctrlKey, metaKey}));
   });
+  // A link from a page to itself shows something else there; Streamlit scrolls up only for another page.
+  document.addEventListener('click', (event) => {
+    if (!event.target.closest?.('.stPageLink a') || event.ctrlKey || event.metaKey) return;
+    document.querySelector('[data-testid="stMain"]')?.scrollTo(0, 0);
+  });
   // "updated 3 s ago" counts on between refreshes, by how long this browser has had what it shows.
   let updated = '', shownAt = 0;
   setInterval(() => {

@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Final
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, ViewportSize, expect
 
 from tests.browser.page_checks import visit, wait_for_refresh
 from tests.browser.page_server import serving
 from tests.browser.site import SiteState
 from tests.chromium import SETTLED
+
+PHONE: Final[ViewportSize] = {"width": 360, "height": 640}
+_UP_FROM_THE_LOWER_EDGE: Final = """
+(e) => { e.scrollIntoView(false); e.closest('[data-testid="stMain"]').scrollBy(0, 80); }
+"""
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +69,28 @@ def test_story_is_one_click_away_and_leads_back(page: Page, site: str) -> None:
     expect(page.get_by_role("heading", name="Open incidents")).to_be_visible()
 
 
+def test_act_at_the_lower_edge_of_a_phone_opens_above_it_and_is_whole(
+    page: Page, site: str
+) -> None:
+    page.set_viewport_size(PHONE)
+    visit(page, f"{site}/alerts")
+    opener = page.get_by_role("button", name="Acknowledge").first
+    opener.evaluate(_UP_FROM_THE_LOWER_EDGE)
+
+    opener.click()
+
+    shown = page.get_by_test_id("stPopoverBody")
+    expect(shown.get_by_role("button", name="Acknowledge")).to_be_in_viewport(ratio=1)
+
+
+def test_rule_is_shown_from_its_beginning_wherever_its_link_was(page: Page, site: str) -> None:
+    page.set_viewport_size(PHONE)
+    visit(page, f"{site}/alerts?section=Rules")
+    page.get_by_role("link", name="Edit").nth(5).click()
+
+    expect(page.get_by_role("heading", name="Rule stale-fees")).to_be_in_viewport()
+
+
 def test_rule_is_made_as_a_sentence_with_its_preview_beside(page: Page, site: str) -> None:
     visit(page, f"{site}/alerts?section=Rules")
     page.get_by_text("New rule").click()
@@ -82,7 +110,7 @@ def test_rule_is_made_as_a_sentence_with_its_preview_beside(page: Page, site: st
     page.get_by_label("Your name", exact=True).fill("Ada")
     page.get_by_role("button", name="Save").click()  # which leaves the field of the name
 
-    expect(page.get_by_text("the rule night-shift is added")).to_be_visible()
+    expect(page.get_by_text("The rule night-shift is added")).to_be_visible()
     expect(page.locator(".st-key-entry-rule-night-shift")).to_contain_text("remind every 30 min")
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".st-key-entry-rule-night-shift")).to_have_count(0)

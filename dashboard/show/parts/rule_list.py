@@ -43,11 +43,12 @@ def rules_part(queries: Application) -> None:
         return
     states = queries.incidents.count_by_rule()
     with card("rules", "Rules", "A rule says which changes notify whom, and how urgent they are."):
-        for each in queries.rules.listed():
-            _row(queries, each, states.get(each.rule.name, Counter()))
         if may_change:
             with st.container(key="links-rules", horizontal=True):
                 link("alerts", "New rule", _RULES | {RULE: NEW})
+        for each in queries.rules.listed():
+            _row(queries, each, states.get(each.rule.name, Counter()))
+        if may_change:
             with st.expander("All rules as a file: export and import"):
                 _file(queries)
                 _edited(queries)
