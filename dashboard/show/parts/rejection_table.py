@@ -12,7 +12,7 @@ from dashboard.application.listing import Column, Listing
 from dashboard.application.network_status import NetworkProfile
 from dashboard.application.text import age
 from dashboard.domain.formatting import moment, short_hash, span
-from dashboard.domain.markup import Markup, element, join, visible
+from dashboard.domain.markup import Markup, breakable, element, join, visible
 from dashboard.domain.rejections.exclusion import (
     CLOCK_IS_WRONG,
     UNDATED,
@@ -242,7 +242,7 @@ def module_card(module: str, tables: Sequence[ModuleLimits], usual: ModuleLimits
     with st.container(key="card-module", gap="small"):
         st.html(element("i", class_="lw-module-line", style=f"background: {module_colour(module)}"))
         with st.container(horizontal=True, vertical_alignment="center", key="head-module"):
-            section(module, _purpose(module))
+            section(breakable(module), _purpose(module))
             table = _chosen_table(tables, usual)
         if table is not None:
             st.html(_limit(module, table))
@@ -277,7 +277,7 @@ def _chosen_table(
 def _limit(module: str, table: ModuleLimits) -> Markup:
     limit = table.limit_of(module)
     if limit is None:
-        said = join(element("b", module), " is not in this table of limits.")
+        said = join(element("b", breakable(module)), " is not in this table of limits.")
     elif limit == 0:
         said = join("Limit ", element("b", "0"), ": the network cannot prove this operation.")
     else:

@@ -336,6 +336,17 @@ def test_module_has_what_it_works_on_and_its_limit_in_the_chosen_table(store: St
     assert "Table: Linea Sepolia, 2026-06-12." in other
 
 
+def test_long_name_of_a_module_may_wrap_in_its_title_and_its_limit(store: Store) -> None:
+    settings = PageSettings(limit_tables=public_tables())
+    queries = Application(store, (SIMULATED,), None, lambda: NOW, settings=settings)
+
+    words = words_of(visit("rejections", queries, module="PRECOMPILE_MODEXP_UNKNOWN"))
+
+    wrapped = "PRECOMPILE_<wbr>MODEXP_<wbr>UNKNOWN"
+    assert f"{wrapped}</h2>" in words
+    assert f"<b>{wrapped}</b> is not in this table of limits." in words
+
+
 @contextmanager
 def empty_store(folder: Path, held: Covered) -> Iterator[Store]:
     """Open a store that holds only until when a network was watched."""
