@@ -288,9 +288,9 @@ def _notifications(health: NotificationHealth, now: datetime) -> Iterator[Attent
     if mail.counts.dead:
         yield Attention(
             f"{notifications_are(mail.counts.dead)} dead.",
-            "Refused permanently.",
+            "Linewatch does not try again.",
             Remedy.DEAD,
-            advice="Alerts shows each answer: correct what it complains about, then send again.",
+            advice="Alerts shows each cause: correct it, then send again.",
         )
 
 
@@ -301,12 +301,14 @@ def _pending(mail: MailState, now: datetime) -> Iterator[Attention]:
     if oldest is not None and is_mail_late(mail.counts, now):
         failed = last is not None and last.result is not DeliveryResult.SENT
         said = sentence(visible(last.outcome, _LONGEST_FAILURE)) if last and failed else ""
-        tried = mail.counts.in_delivery
-        of_them = f", {tried:,} of them in delivery" if tried < mail.counts.pending else ""
+        tried, pending = mail.counts.in_delivery, mail.counts.pending
+        many = f"{notifications_are(pending)} pending"
+        if tried < pending:
+            be = "is" if tried == 1 else "are"
+            many = f"{tried:,} of {pending:,} pending notifications {be} in delivery"
         yield Attention(
-            f"{notifications_are(mail.counts.pending)} pending{of_them}, the oldest for "
-            f"{span(now - oldest)}.",
-            said,
+            f"{many}, the oldest for {span(now - oldest)}.",
+            capitalized(said),
             Remedy.PENDING,
             advice=_advice_on(mail.failing),
         )

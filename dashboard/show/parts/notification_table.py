@@ -255,7 +255,7 @@ def incident_row(
 def dead_part(queries: Application) -> None:
     """Show dead notifications by address with the last answer, and offer to send them again."""
     dead = queries.alerts.dead(_LATEST_DEAD)
-    with card("dead", "Dead", "Correct what the server complained about, then send again."):
+    with card("dead", "Dead", "Correct the cause, then send again."):
         for address, many in list(dead.by_address.items())[:_MOST_ADDRESSES]:
             label = f"Send {many:,} again" if many > 1 else "Send again"
             _dead_row(queries, address, _of_address(dead, address, many), label)

@@ -134,7 +134,8 @@ def test_advice_names_the_channels_that_fail(failing: tuple[str, ...], advice: s
     ("tried", "said"),
     [
         (312, "312 notifications are pending, the oldest for 60 min."),
-        (40, "312 notifications are pending, 40 of them in delivery, the oldest for 60 min."),
+        (40, "40 of 312 pending notifications are in delivery, the oldest for 60 min."),
+        (1, "1 of 312 pending notifications is in delivery, the oldest for 60 min."),
     ],
 )
 def test_as_many_notifications_are_pending_here_as_on_alerts(tried: int, said: str) -> None:
@@ -146,6 +147,15 @@ def test_as_many_notifications_are_pending_here_as_on_alerts(tried: int, said: s
         each.headline for each in health_troubles(Health([], A_WORKER, mail, A_STORE), NOW)
     ] == [said]
     assert headline(counts, NOW) == "312 notifications pending"
+
+
+def test_what_is_dead_is_not_said_to_be_refused_since_an_address_may_be_off() -> None:
+    mail = NotificationHealth(MailState(NotificationCounts(0, None, 0, None, 2)))
+
+    [said] = health_troubles(Health([], A_WORKER, mail, A_STORE), NOW)
+
+    assert said.headline == "2 notifications are dead."
+    assert said.text == "Linewatch does not try again."
 
 
 def test_notifications_that_wait_for_the_cap_or_their_time_are_not_late() -> None:
