@@ -13,6 +13,9 @@ _MOST_FIELDS: Final = 10_000
 """Of one message. A page has some hundred widgets, each with about three fields."""
 
 _POLICY_VIOLATION: Final = 1008
+_PARSED: Final = frozenset({"json_value", "json_trigger_value"})
+"""Texts of JSON, which Streamlit parses: those of our charts have some hundred bytes."""
+
 _LONGEST_NUMBER: Final = 10
 """Bytes of a number on the wire, of which each holds seven bits."""
 
@@ -58,7 +61,7 @@ def _fields(octets: bytes, start: int, end: int, kind: Any) -> Iterator[int]:  #
     """Yield how many fields each field on the wire counts for, and then those in it.
 
     Every field that Streamlit's parser reads counts, also in an invalid message: Streamlit refuses
-    that itself. A packed list counts for its bytes.
+    that itself. A packed list and a text of JSON count for their bytes.
     """
     at = start
     while at < end:
@@ -74,7 +77,7 @@ def _fields(octets: bytes, start: int, end: int, kind: Any) -> Iterator[int]:  #
                 known = kind.fields_by_number.get(tag >> 3)
                 if known is not None and known.message_type is not None:
                     yield from _fields(octets, at, min(at + length, end), known.message_type)
-                elif known is not None and known.is_packed:
+                elif known is not None and (known.is_packed or known.name in _PARSED):
                     yield length
                 at += length
             case 3 | 4:  # the begin and the end of a group, whose fields stand between them

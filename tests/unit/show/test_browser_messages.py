@@ -61,6 +61,8 @@ BAD: Final = {
     "fractions of one widget": widgets(
         WidgetState(id="a", double_array_value=DoubleArray(data=[0.5] * MANY))
     ),
+    "JSON of one widget": widgets(WidgetState(id="a", json_value=f"[{'[],' * 4_000}[]]")),
+    "JSON of one press": widgets(WidgetState(id="a", json_trigger_value=f"[{'[],' * 4_000}[]]")),
     "messages of which the last counts": (nested(11, content=b"") + nested(16, content=b"")) * MANY,
     "values of which the last counts": nested(
         11, 2, 1, content=(nested(9, content=b"") + nested(8, content=b"")) * MANY
@@ -74,6 +76,10 @@ BAD: Final = {
 GOOD: Final = {
     "a click": widgets(WidgetState(id="a", trigger_value=True)),
     "a paste of 4 MB": widgets(WidgetState(id="a", string_value="0x12 " * 800_000)),
+    "a part of a chart": widgets(
+        WidgetState(id="a", json_value=f'{{"zoomed": ["{"2026-11-30T12:00:00.000Z" * 2}"]}}'),
+        WidgetState(id="b", string_value="0x12 " * 800_000),
+    ),
     "a page of many widgets": widgets(
         *[WidgetState(id=f"$$ID-{number:032x}", bool_value=True) for number in range(2_000)]
     ),
