@@ -70,19 +70,28 @@ class Accounts(ApplicationSubject):
             Account(each, uses.get(each.person_id), valid.get(each.person_id)) for each in people
         ]
 
-    def invitation(self, name: str, role: Role, by: Actor, here: str) -> str:
-        """Invite somebody and return the link, below `here` if the settings have no public_url."""
-        token = self.invite(name, role, by)
-        address = self._context.settings.public_url or here
-        return f"{address.rstrip('/')}{INVITATION}{token.reveal()}"
+    def invitation(self, name: str, role: Role | None, by: Actor, here: str) -> tuple[str, Role]:
+        """Invite somebody and return the link, and their role.
 
-    def invite(self, name: str, role: Role, by: Actor) -> Secret:
+        The link is below `here` if the settings have no public_url.
+        """
+        token, given = self._invite(name, role, by)
+        address = self._context.settings.public_url or here
+        return f"{address.rstrip('/')}{INVITATION}{token.reveal()}", given
+
+    def invite(self, name: str, role: Role | None, by: Actor) -> Secret:
         """Invite somebody, or let somebody who exists set a new password, with this role.
 
-        Returns the token of the link, which is valid once and for three days.
+        Without a role, somebody who exists keeps theirs, and anybody else is a viewer. Returns the
+        token of the link, which is valid once and for three days.
         """
+        return self._invite(name, role, by)[0]
+
+    def _invite(self, name: str, role: Role | None, by: Actor) -> tuple[Secret, Role]:
         name, token = parse_name(name), Secret(secrets.token_urlsafe(_TOKEN_BYTES))
         with self._context.store.write() as connection:
+            known = find_person(connection, name)
+            role = role or (Role.VIEWER if known is None else known.role)
             note_action(connection, by, Action.INVITE, name, {"role": role.value})
             if not add_person(connection, name, role, by.at):
                 person = _named(connection, name)
@@ -90,7 +99,7 @@ class Accounts(ApplicationSubject):
                 _give_role(connection, person, role)
             person = _named(connection, name)
             save_invitation(connection, person, digest(token.reveal()), by.at + INVITED_FOR)
-        return token
+        return token, role
 
     def change_role(self, name: str, role: Role, by: Actor) -> None:
         """Give a person another role, in force at once."""

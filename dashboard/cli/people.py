@@ -30,9 +30,9 @@ def people() -> None:
 
 @people.command(epilog="linewatch people invite Ada --role admin")
 @_NAME
-@click.option("--role", type=_ROLE, default=Role.VIEWER.value, show_default=True)
+@click.option("--role", type=_ROLE, help="Default: the present one, for a new person viewer.")
 @as_json
-def invite(*, name: str, role: str, as_json: bool) -> None:
+def invite(*, name: str, role: str | None, as_json: bool) -> None:
     """Print a link with which NAME sets a password and signs in.
 
     The link works once, for three days. For somebody who can sign in already it sets a new
@@ -41,7 +41,8 @@ def invite(*, name: str, role: str, as_json: bool) -> None:
     with open_installation() as here:
         pages = here.settings.pages
         own = f"http://{authority_of(pages.host, pages.port)}"
-        link = People(here.source).invitation(name, Role(role), here.user(), own)
+        wanted = None if role is None else Role(role)
+        link, given = People(here.source).invitation(name, wanted, here.user(), own)
     hours = int(INVITED_FOR.total_seconds()) // 3600
     lines = [
         f"Send this link to {name}, and to nobody else. It works once, for {hours} hours:",
@@ -51,7 +52,7 @@ def invite(*, name: str, role: str, as_json: bool) -> None:
     if not here.settings.sign_in.accounts:
         remedy = "set accounts = true in [sign_in], and restart the pages."
         lines += ["", f"Nobody signs in with a password yet: {remedy}"]
-    answer({"name": name, "role": role, "link": link}, *lines, as_json=as_json)
+    answer({"name": name, "role": given.value, "link": link}, *lines, as_json=as_json)
 
 
 @people.command("list")

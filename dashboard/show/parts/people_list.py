@@ -146,7 +146,7 @@ def _changes(queries: Application, each: Account) -> None:
         _role(queries, each)
         label = "Make a link for a new password"
         if may(queries, Action.INVITE):
-            ask = partial(_ask_for_link, queries, name, person.role)
+            ask = partial(_ask_for_link, queries, name, None)
             st.button(label, key=f"link-{key}", width="stretch", on_click=ask)
     offer = partial(act_button, queries, width="stretch")
     change: Callable[[Actor], object] = partial(people.end_sessions_of, name)
@@ -233,7 +233,7 @@ class _Invitation(Struct):
     """
 
     name: str
-    role: Role
+    role: Role | None
     at: datetime
     link: str = ""
 
@@ -244,13 +244,13 @@ def _note(queries: Application) -> None:
     _ask_for_link(queries, " ".join((name or "").split()), Role(role))
 
 
-def _ask_for_link(queries: Application, name: str, role: Role) -> None:
+def _ask_for_link(queries: Application, name: str, role: Role | None) -> None:
     st.session_state[_INVITED] = _Invitation(name, role, queries.now())
 
 
 def _make_link(queries: Application, asked: _Invitation) -> None:
     def invite(by: Actor) -> None:
-        asked.link = queries.people.invitation(asked.name, asked.role, by, _here())
+        asked.link, _ = queries.people.invitation(asked.name, asked.role, by, _here())
 
     act(queries, invite, failed="Nobody was invited.")
     st.session_state.pop(_INVITED, None)  # it was refused, or the page would be drawn again

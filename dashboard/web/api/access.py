@@ -128,10 +128,10 @@ def people(asked: Asked) -> Found:
 
 
 class Invitation(Fields):
-    """Whom to invite, with which role."""
+    """Whom to invite, with which role; null: the present role, for a new person viewer."""
 
     name: Text
-    role: Role = Role.VIEWER
+    role: Role | None = None
 
 
 class NewRole(Fields):
@@ -151,8 +151,8 @@ class NewRole(Fields):
 def invite(asked: Asked) -> Reply:
     said: Invitation = asked.body
     name = parse_name(said.name)
-    link = asked.application.people.invitation(name, said.role, asked.by, asked.address)
-    return Reply({"name": name, "role": said.role.value}, {"link": link})
+    link, role = asked.application.people.invitation(name, said.role, asked.by, asked.address)
+    return Reply({"name": name, "role": role.value}, {"link": link})
 
 
 @endpoints.at(

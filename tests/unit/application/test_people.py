@@ -216,6 +216,17 @@ def test_last_admin_who_can_sign_in_stays_one(people: People, fake_clock: FakeCl
     people.remove("Ada", root(fake_clock))
 
 
+def test_link_for_a_new_password_leaves_the_role(people: People, fake_clock: FakeClock) -> None:
+    joined(people, fake_clock, "Bob", Role.OPERATOR)
+
+    _, kept = people.invitation("Bob", None, root(fake_clock), "http://localhost")
+    _, given = people.invitation("Eve", None, root(fake_clock), "http://localhost")
+
+    assert (kept, given) == (Role.OPERATOR, Role.VIEWER)
+    roles = {each.person.name: each.person.role for each in people.all()}
+    assert roles == {"Bob": Role.OPERATOR, "Eve": Role.VIEWER}
+
+
 def test_admin_who_never_came_is_not_the_last_one(people: People, fake_clock: FakeClock) -> None:
     mistyped = people.invite("Adda", Role.ADMIN, root(fake_clock)).reveal()
 

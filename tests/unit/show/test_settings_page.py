@@ -23,7 +23,7 @@ from dashboard.domain.secret import MASK
 from dashboard.store.access.audit_log import note_action
 from dashboard.store.engine.engine import Store
 from tests.one_by_one import audited
-from tests.unit.show.page_runs import visit, words_of
+from tests.unit.show.page_runs import visit, visit_in, words_of
 
 NOW = datetime(2026, 11, 20, 12, 0, tzinfo=UTC)
 PORT = ShownSetting(
@@ -155,6 +155,23 @@ def test_people_are_invited_changed_disabled_and_signed_out(store: Store) -> Non
     assert not page.code
     (entry,) = audited(store)
     assert (entry.actor, entry.action, entry.subject) == ("Root", Action.INVITE, "Ada <b>")
+
+
+def test_link_for_a_new_password_leaves_the_role_as_it_is_now(store: Store) -> None:
+    queries = application_of(store)
+    queries.people.invite("Bob", Role.ADMIN, Actor("root", NOW))
+    (bob,) = queries.people.all()
+    number = bob.person.person_id
+    known = {f"change-{number}": True}  # the popover is open
+    page = visit_in(None, "settings", queries, known, section="People and sessions")
+    page.text_input(key="who_acts-0").set_value("Root").run()
+    queries.people.change_role("Bob", Role.VIEWER, Actor("Ada", NOW))  # after the page was drawn
+
+    page.button(key=f"link-{number}").click().run()
+
+    (bob,) = queries.people.all()
+    assert "/invitation/" in page.code[0].value
+    assert bob.person.role is Role.VIEWER
 
 
 def test_who_has_no_right_to_people_sees_neither_them_nor_the_audit_log(store: Store) -> None:
