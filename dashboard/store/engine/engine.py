@@ -5,7 +5,7 @@ The target says that it is a copy until the source says that it was moved.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from datetime import timedelta
 from itertools import count
@@ -30,6 +30,10 @@ from dashboard.store.engine.replica import Replica, ReplicaState
 from dashboard.store.schema import REVISION, installation, refuse_unknown_schema
 
 _COPY: Final = "copy of "
+_OUT_OF_RANGE: Final = "22003"
+"""PostgreSQL's code of the error for a number that has too many bits, as for a wrong sum."""
+
+_BITS: Final = 63
 
 
 class MoveMark(NamedTuple):
@@ -293,14 +297,17 @@ def open_store(
 
 
 def _refuse_long_number(failure: ExceptionContext) -> None:
-    """Refuse an id or chain id that a person typed and that SQLite cannot even compare."""
-    if isinstance(failure.original_exception, OverflowError):
-        given = failure.parameters or ()
-        longest = max((each for each in given if isinstance(each, int)), key=abs, default=0)
+    """Refuse an id or chain id that a person typed and that the database cannot even compare."""
+    error, given = failure.original_exception, failure.parameters or ()
+    if not isinstance(error, OverflowError) and getattr(error, "sqlstate", "") != _OUT_OF_RANGE:
+        return
+    numbers = given.values() if isinstance(given, Mapping) else given
+    longest = max((each for each in numbers if isinstance(each, int)), key=abs, default=0)
+    if longest.bit_length() > _BITS:
         raise InputError(
             f"{shorten(str(longest))} has more than 64 bits and so names nothing here: "
             "give the number as it is listed"
-        ) from failure.original_exception
+        ) from error
 
 
 def check_store(store: Store, damage_search: timedelta) -> None:

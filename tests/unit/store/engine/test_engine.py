@@ -7,9 +7,12 @@ from traceback import format_exception
 
 import pytest
 
+from dashboard.domain.quantity import NetworkId
+from dashboard.domain.rejections.search import RejectionFilter
 from dashboard.domain.tracking.track_file import TrackRequest
-from dashboard.errors import StoreError, StoreUnavailable
+from dashboard.errors import InputError, StoreError, StoreUnavailable
 from dashboard.store.engine.engine import Store, open_store
+from dashboard.store.rejections.search import search
 from dashboard.store.tracking.transactions import track, tracked_among
 from tests.builders import A_MOMENT, A_NETWORK, a_hash, a_report, seconds
 from tests.one_by_one import save_report, versions
@@ -39,6 +42,17 @@ def test_reader_sees_one_moment_however_long_it_reads(store: Store) -> None:
         with store.write() as writing:
             track(writing, A_WISH, A_MOMENT)
         assert not tracked_among(reading, [a_hash()])
+
+
+@pytest.mark.parametrize("number", [2**63, -(10**22)])
+def test_number_that_no_column_holds_is_refused(store: Store, number: int) -> None:
+    wanted = RejectionFilter(network_id=NetworkId(number))
+
+    with (
+        pytest.raises(InputError, match=f"'{number}' has more than 64 bits"),
+        store.read() as connection,
+    ):
+        search(connection, wanted, 1)
 
 
 def test_error_inside_undoes_the_whole_transaction(store: Store) -> None:
