@@ -19,7 +19,6 @@ from dashboard.domain.people.access import Action, Actor, Detail
 from dashboard.domain.people.recipients import (
     AddressOff,
     ConfiguredRecipients,
-    MailAddress,
     OffCause,
     RecipientDirectory,
     RecipientProfile,
@@ -119,6 +118,7 @@ class Recipients(ApplicationSubject):
 
     def turn_off(self, recipient: Recipient, by: Actor, note: str = "") -> bool:
         """Turn an address off, on record; False if it is off already."""
+        self._context.settings.recipients.refuse_impossible(recipient)
         off = AddressOff(recipient, OffCause.TURNED_OFF, by.at, by.name, note)
         return self.stop(off, by, Action.TURN_OFF)
 
@@ -158,8 +158,7 @@ class Recipients(ApplicationSubject):
         InputError if it is not needed or not possible, or if there were too many requests.
         """
         by.require(Action.ASK_TO_VERIFY)
-        if recipient.channel == MAIL:
-            MailAddress.parse(recipient.address)
+        self._context.settings.recipients.refuse_impossible(recipient)
         with self._context.store.write() as connection:
             directory = self._directory(connection)
             status, address = directory.status(recipient), shorten(recipient.address)

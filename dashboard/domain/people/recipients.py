@@ -226,6 +226,14 @@ class ConfiguredRecipients(Struct, frozen=True):
     is_open: bool = False
     channels: Collection[str] | None = None
 
+    def refuse_impossible(self, recipient: Recipient) -> None:
+        """Raise InputError for a mistyped address or channel, which nothing is ever sent to."""
+        if recipient.channel == MAIL:
+            MailAddress.parse(recipient.address)
+        elif self.channels is not None and recipient.channel not in self.channels:
+            known = ", ".join((MAIL, *self.channels))
+            raise InputError(f"{shorten(recipient.channel)} is not a channel here: {known}")
+
     def choosing(self, addresses: Sequence[str]) -> ConfiguredRecipients:
         """Return the recipients with the chosen email addresses, if the settings allow a choice."""
         if not self.is_open or not addresses:

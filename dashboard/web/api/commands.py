@@ -13,6 +13,7 @@ from dashboard.errors import NotAllowed, NotFound
 from dashboard.web.api import access, alerts, installation, transactions
 from dashboard.web.api.endpoint import (
     LARGEST_TEXT,
+    WITHOUT_NUL,
     Asked,
     Endpoints,
     Fields,
@@ -22,7 +23,7 @@ from dashboard.web.api.endpoint import (
 
 endpoints = Endpoints()
 _MOST_WORDS: Final = 10_000
-_Word: TypeAlias = Annotated[str, msgspec.Meta(max_length=1_000)]
+_Word: TypeAlias = Annotated[str, msgspec.Meta(max_length=1_000, pattern=WITHOUT_NUL)]
 """A file is named again with each of its lines."""
 
 

@@ -41,7 +41,10 @@ Moment: TypeAlias = Annotated[datetime, msgspec.Meta(tz=True)]
 """A moment in ISO 8601 with an offset."""
 
 Rows: TypeAlias = Annotated[int, msgspec.Meta(ge=1, le=LONGEST_PAGE)]
-Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2_000)]
+WITHOUT_NUL: Final = r"^[^\x00]*$"
+"""The form of a text that PostgreSQL can compare."""
+
+Text: TypeAlias = Annotated[str, msgspec.Meta(max_length=2_000, pattern=WITHOUT_NUL)]
 Search: TypeAlias = Annotated[str, msgspec.Meta(max_length=LONGEST_SEARCH)]
 Hashes: TypeAlias = Annotated[list[str], msgspec.Meta(min_length=1, max_length=MOST_HASHES)]
 

@@ -235,3 +235,20 @@ def test_chosen_addresses_replace_those_of_the_settings_where_they_may() -> None
     assert open_ones.choosing([DEV.address]).named == (DEV, HOOK)
     assert open_ones.choosing([]).named == (OPS, HOOK)
     assert ConfiguredRecipients((OPS, HOOK)).choosing([DEV.address]).named == (OPS, HOOK)
+
+
+@pytest.mark.parametrize(
+    ("recipient", "said"),
+    [
+        (Recipient("mail", "hook"), "'hook' is not an email address"),
+        (Recipient("hok", "hook"), "'hok' is not a channel here: mail, hook"),
+    ],
+)
+def test_mistyped_recipient_is_refused(recipient: Recipient, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        ConfiguredRecipients(channels=("hook",)).refuse_impossible(recipient)
+
+
+def test_recipient_that_can_be_is_not_refused() -> None:
+    ConfiguredRecipients(channels=("hook",)).refuse_impossible(Recipient("hook", "hook"))
+    ConfiguredRecipients().refuse_impossible(Recipient("whatever", "hook"))

@@ -383,7 +383,8 @@ async def test_audit_log_tells_who_unsubscribed_from_who_was_turned_off(
     await ask("POST", link(queries, LinkPurpose.UNSUBSCRIBE))
     [off] = addresses_off(queries)
     queries.recipients.turn_on(OPS, Actor("Ann", A_MOMENT))
-    queries.recipients.turn_off(OPS, Actor("Ann", A_MOMENT), "on leave")
+    lead = Recipient("mail", "lead@example.org")
+    queries.recipients.turn_off(lead, Actor("Ann", A_MOMENT), "on leave")
 
     [turned_off] = addresses_off(queries)
     assert [str(each.cause) for each in (off, turned_off)] == ["unsubscribed", "turned off"]
