@@ -200,7 +200,8 @@ def demo_history(folder: Path | None, days: int, networks: int | None) -> None:
     if networks is not None:
         named["LINEWATCH_DEVNET_NETWORKS"] = str(networks)
     settings = load_settings({**os.environ, **named})
-    say(f"Making {days} days of simulated history; a year takes half a minute per network.")
+    length = counted(days, "day")
+    say(f"Making {length} of simulated history; a year takes half a minute per network.")
     filled = fill_with_history(settings, timedelta(days=days), is_store_named=folder is not None)
     titles = ", ".join(each.title for each in filled.networks)
     say(f"{filled.store} now holds the simulated past of {titles}:")

@@ -100,6 +100,7 @@ def test_command_fills_the_folder_that_it_is_given_and_says_how_to_look(tmp_path
     filled = elsewhere.run("demo-history", "--days=1", "--networks=2", "--into", str(folder))
 
     assert filled.returncode == 0
+    assert "1 day of simulated history" in filled.stderr + filled.stdout
     assert "simulated rejections" in filled.stdout
     said = f"LINEWATCH_HOME={folder} LINEWATCH_DEVNET_NETWORKS=2 linewatch up"
     assert said in filled.stdout
