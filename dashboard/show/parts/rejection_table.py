@@ -201,8 +201,10 @@ def _lines(reason: Reason) -> Markup | str:
     if reason.count is None:
         return element("small", f"limit {reason.limit:,}", title=reason.limit_from)
     factor = overrun(reason)
-    lines = element("small", f"{reason.count:,} of {reason.limit:,}")
-    return lines if factor is None else join(f"{factor:,.2f}× ", lines)
+    lines = f"{reason.count:,} of {reason.limit:,}"
+    if factor is None:
+        return element("small", lines)
+    return join(f"{factor:,.2f}×", element("small", f" {lines}"))
 
 
 def coverage(profiles: Sequence[NetworkProfile]) -> str:

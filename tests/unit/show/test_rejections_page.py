@@ -59,7 +59,7 @@ def test_row_names_module_overrun_and_lines_and_leads_to_lookup(queries: Applica
     shown = visit("rejections", queries)
     words = words_of(shown)
 
-    assert "<b>HUB</b> 34.31× <small>2,402 of 70</small>" in words
+    assert "<b>HUB</b> 34.31×<small> 2,402 of 70</small>" in words
     assert "2,402 lines in the prover module HUB" in words
     assert str(tx_hash(2)) in {
         each.proto.query_string.removeprefix("tx=") for each in shown.get("page_link")
