@@ -57,9 +57,9 @@ def unreached_words(each: UnreachedRule) -> str:
         f"{visible(recipient.address, _LONGEST_ADDRESS)}: {visible(reason)}"
         for recipient, reason in each.reasons
     )
-    rule = each.place.removeprefix("escalation of ")
-    what = f"{rule} reaches" if rule == each.place else f"rule '{rule}' escalates to"
-    return f"{what} nobody ({reasons})"
+    is_of_rule = each.place.startswith("rule ")
+    rule = each.place.removeprefix("rule " if is_of_rule else "escalation of ")
+    return f"rule '{rule}' {'reaches' if is_of_rule else 'escalates to'} nobody ({reasons})"
 
 
 def _asked_words(known: Verification) -> str:

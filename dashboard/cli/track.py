@@ -126,9 +126,9 @@ def track(  # noqa: PLR0913 - one for each option
 ) -> None:
     """Watch transactions for rejections.
 
-    They are asked about for seven days, and a rejection is mailed. They come from arguments, files,
-    or standard input ("-", or if nothing else is named). Every line is reported. The status is 2 if
-    some could not be used; the others are tracked.
+    They are asked about for seven days, and your rules notify of a rejection. They come from
+    arguments, files, or standard input ("-", or if nothing else is named). Every line is reported.
+    The status is 2 if some could not be used; the others are tracked.
     """
     given = list(_given(transactions, paths))
     texts = (each.strip() for each in (label, note, case_id, owner, tags))

@@ -134,8 +134,9 @@ def _bare(number: str) -> str:
 
 
 def capitalized(text: str) -> str:
-    """Capitalise the first letter only."""
-    return text[:1].upper() + text[1:]
+    """Capitalise the first letter only, but not of a name such as ``serve.port`` or a host."""
+    first = text.partition(" ")[0].rstrip(".")
+    return text if "." in first else text[:1].upper() + text[1:]
 
 
 def uncapitalized(text: str) -> str:

@@ -87,7 +87,7 @@ def test_address_of_a_rule_is_unverified_until_its_code_is_given(
     asked_for = installation.run("recipients", "set", "new@example.org", *digest)
     said = json.loads(installation.run("recipients", "list", "--json").stdout)
 
-    assert "hub reaches nobody (new@example.org: address not verified)" in added.stderr
+    assert "rule 'hub' reaches nobody (new@example.org: address not verified)" in added.stderr
     assert "the worker sends a verification mail" in asked.stdout
     assert (wrong.returncode, "4 more tries" in wrong.stderr) == (2, True)
     assert given.stdout == "new@example.org: verified.\n"

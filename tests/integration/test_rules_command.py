@@ -160,7 +160,7 @@ def test_rule_of_a_channel_that_left_the_settings_reaches_nobody(
     listed = installation.run("rules", "list")
 
     assert (added.returncode, "reaches nobody" in added.stderr) == (0, False), added.stderr
-    said = "rule night reaches nobody (ops-hook: no channel ops-hook is configured)"
+    said = "rule 'night' reaches nobody (ops-hook: no channel ops-hook is configured)"
     assert said in listed.stdout
 
 

@@ -164,7 +164,14 @@ def test_names_are_sorted_as_people_count() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "begun"), [("the rule RPC", "The rule RPC"), ("ÖBB", "ÖBB"), ("", "")]
+    ("text", "begun"),
+    [
+        ("the rule RPC", "The rule RPC"),
+        ("ÖBB", "ÖBB"),
+        ("", ""),
+        ("a.b is 0", "a.b is 0"),
+        ("no.", "No."),
+    ],
 )
 def test_capital_is_only_the_first_letter(text: str, begun: str) -> None:
     assert capitalized(text) == begun

@@ -79,7 +79,7 @@ def status(queries: Application) -> RecipientStatus:
 def test_rule_that_reaches_nobody_is_a_warning_here_and_on_health(queries: Application) -> None:
     words = words_of(visit("alerts", queries, section="Recipients"))
 
-    said = "ule hub reaches nobody (new@example.org: address not verified)"
+    said = "ule 'hub' reaches nobody (new@example.org: address not verified)"
     assert "Some alerts reach nobody." in words
     assert f"{said}. Verify or turn on an address" in words
     troubles = health_troubles(queries.health.health(), NOW)
