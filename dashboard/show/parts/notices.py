@@ -30,6 +30,14 @@ def empty(headline: str, what_to_do: str) -> None:
     )
 
 
+def no_base_fee(range_name: str | None) -> None:
+    """Say that a chart has no fee to draw, in a range up to now or, for None, in a chosen time."""
+    empty(
+        "No base fee seen then" if range_name is None else f"No base fee seen in the {range_name}",
+        "Choose a longer time, or look at Health: it says which source does not answer.",
+    )
+
+
 def no_network() -> None:
     """Say that nothing is watched, and how to change that."""
     empty(

@@ -46,7 +46,7 @@ from dashboard.show.parts.network_rows import (
     comparison_row,
     sorted_rows,
 )
-from dashboard.show.parts.notices import empty, no_network, store_errors_shown
+from dashboard.show.parts.notices import empty, no_base_fee, no_network, store_errors_shown
 from dashboard.show.parts.table import data_table
 
 REFRESH: Final = timedelta(seconds=4)
@@ -127,10 +127,7 @@ def _fees(
         st.html(element("h3", f"{name}, {shown}", class_="lw-subhead"))
         unzoom_button(zoom, time_range.name)
     if view is None:
-        empty(
-            f"No base fee seen in the {shown}" if zoom is None else "No base fee seen then",
-            "Choose a longer time, or look at Health: it says which source does not answer.",
-        )
+        no_base_fee(None if zoom else shown)
         return
     if is_table:
         data_table(fee_table(view.timeline), HEIGHT)

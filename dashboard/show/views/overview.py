@@ -50,7 +50,13 @@ from dashboard.show.parts.list_page import (
 )
 from dashboard.show.parts.network_card import unbroken, verdict
 from dashboard.show.parts.network_rows import NetworkRow, network_row, network_rows_head, row_markup
-from dashboard.show.parts.notices import empty, limits_notes, no_network, store_errors_shown
+from dashboard.show.parts.notices import (
+    empty,
+    limits_notes,
+    no_base_fee,
+    no_network,
+    store_errors_shown,
+)
 from dashboard.show.parts.rejection_table import coverage, rejection_markup, rejection_row
 from dashboard.show.parts.wall import WALL, wall, wall_button, wall_errors_shown
 
@@ -230,10 +236,7 @@ def _fee_chart(queries: Application, status: NetworkStatus, now: datetime) -> Fe
     shown = f"last {name}" if zoom is None else zoom.name
     view = queries.fees.view(status, time_range, zoom)
     if view is None:
-        empty(
-            f"No base fee seen in the {shown}" if zoom is None else "No base fee seen then",
-            "The line begins with the next answer of the fee source.",
-        )
+        no_base_fee(None if zoom else shown)
         return None
     title.html(element("h3", f"{view.name}, {shown}", class_="lw-subhead"))
     key = f"base-fee-{profile.network_id}"
