@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from datetime import UTC, datetime
+from html import unescape
 from typing import Any
 
 import pytest
@@ -77,7 +78,7 @@ def status(queries: Application) -> RecipientStatus:
 
 
 def test_rule_that_reaches_nobody_is_a_warning_here_and_on_health(queries: Application) -> None:
-    words = words_of(visit("alerts", queries, section="Recipients"))
+    words = unescape(words_of(visit("alerts", queries, section="Recipients")))
 
     said = "ule 'hub' reaches nobody (new@example.org: address not verified)"
     assert "Some alerts reach nobody." in words
