@@ -135,14 +135,10 @@ def gaps_until(
 ) -> list[Gap]:
     """Return the gaps that ended after `since`, the latest first; `limit` is as for `gaps`.
 
-    If no worker runs, the present gaps are among them, without an end. One that runs visits all
-    that the settings name: what it does not visit is not asked about any more.
+    If no worker runs, the present gaps are among them, without an end.
     """
     found = {_key(gap): gap for gap in gaps(connection, networks, since, limit)}
-    known = covered(connection, networks)
-    idle = [each for each in known if each.unseen(each.until, now)]
-    if len(idle) < len(known):
-        idle = []
+    idle = [each for each in covered(connection, networks) if each.unseen(each.until, now)]
     for held, seen in zip(idle, as_last_seen(connection, idle), strict=True):
         unseen = held.unseen(seen.until, now)
         if unseen:
@@ -177,7 +173,12 @@ def gaps_without_worker(
 def unwatched_now(
     connection: Connection, networks: Sequence[NetworkId], now: datetime
 ) -> list[Gap]:
-    """Return the ongoing gaps, which exist if no worker runs."""
+    """Return the ongoing gaps, which exist if no worker runs.
+
+    One that runs visits all that the settings name; they name the rest no longer.
+    """
+    if any(not each.unseen(each.until, now) for each in covered(connection, networks)):
+        return []
     return [
         each
         for each in gaps_until(connection, networks, now, now)
