@@ -224,12 +224,13 @@ def precedence_of(transition: Transition, severity: str, *, is_first: bool) -> P
 def precedence_of_kind(kind: NotificationKind, severity: str) -> Precedence:
     """Return the precedence of a message about an incident itself.
 
-    An escalation counts as an opening: its readers hear of the incident for the first time.
+    An escalation counts as an opening: its readers hear of the incident for the first time. So does
+    a hand-over: nobody acts until its new owner reads it.
     """
     match kind:
         case NotificationKind.REMINDER:
             return Precedence.REMINDER
-        case NotificationKind.ESCALATION:
+        case NotificationKind.ESCALATION | NotificationKind.HANDED_OVER:
             is_critical = severity == Severity.CRITICAL
             return Precedence.CRITICAL if is_critical else Precedence.OPENING
         case NotificationKind.RESOLVED | NotificationKind.CLOSED:

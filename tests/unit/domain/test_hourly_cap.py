@@ -376,6 +376,7 @@ def test_change_has_its_place_among_others(
         (NotificationKind.REMINDER, "critical", Precedence.REMINDER),
         (NotificationKind.ESCALATION, "critical", Precedence.CRITICAL),
         (NotificationKind.ESCALATION, "warning", Precedence.OPENING),
+        (NotificationKind.HANDED_OVER, "warning", Precedence.OPENING),
         (NotificationKind.RESOLVED, "critical", Precedence.RESOLVED),
         (NotificationKind.ACKNOWLEDGED, "critical", Precedence.CHANGE),
     ],
