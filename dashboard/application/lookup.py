@@ -54,7 +54,7 @@ _ENOUGH: Final = MOST_FOUND + 1
 _LENGTH_OF_A_HASH: Final = 60
 """Characters of what is nearly a hash: it was copied wrongly, and is told what is wrong with it."""
 
-_UNMATCHED: Final = "matches no known transaction"
+_UNMATCHED: Final = "matches no known transaction; to ask the networks, give a whole hash"
 _LEFT_OUT: Final = (
     "That refers to more transactions than these: the pages Tracked and Rejections list all."
 )

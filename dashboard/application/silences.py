@@ -61,7 +61,7 @@ from dashboard.store.alerts.silences import (
     unfinished_silences,
 )
 from dashboard.store.engine.connection import Connection
-from dashboard.store.monitoring.coverage import unwatched_now
+from dashboard.store.monitoring.coverage import without_worker_since
 from dashboard.wire.decoding import format_timestamp
 
 MOST_FINISHED: Final = 20
@@ -330,6 +330,6 @@ def silent_now(
     connection: Connection, networks: Sequence[NetworkId], now: datetime
 ) -> list[SourceOutage]:
     """Return the current outages, the worker's first: without it nobody notices the others."""
-    since = [each.begins_at for each in unwatched_now(connection, networks, now)]
-    worker = [SourceOutage(SubjectKind.WORKER, INSTALLATION, min(since))] if since else []
+    since = without_worker_since(connection, networks, now)
+    worker = [] if since is None else [SourceOutage(SubjectKind.WORKER, INSTALLATION, since)]
     return [*worker, *source_outages(connection, now)]

@@ -191,7 +191,7 @@ def test_exit_code_tells_a_script_whether_something_was_found(
     [
         (("lookup",), "needs a transaction hash"),
         (("lookup", ""), "the input holds no transaction hash"),
-        (("lookup", "0x12\x1b"), "a transaction hash has 64"),
+        (("lookup", "0x12\x1b"), "to ask the networks, give a whole hash"),
         (("lookup", str(a_hash()), "--network", "nope"), "devnet (424242)"),
         (("fees", "--network", "devnet", "--network", "x"), "'x' is the second one: give one only"),
         (("track", "--file", "/nowhere"), "cannot be read"),

@@ -173,17 +173,22 @@ def gaps_without_worker(
 def unwatched_now(
     connection: Connection, networks: Sequence[NetworkId], now: datetime
 ) -> list[Gap]:
-    """Return the ongoing gaps, which exist if no worker runs.
-
-    One that runs visits all that the settings name; they name the rest no longer.
-    """
-    if any(not each.unseen(each.until, now) for each in covered(connection, networks)):
-        return []
+    """Return the ongoing gaps of what no worker asks about, also because the settings changed."""
     return [
         each
         for each in gaps_until(connection, networks, now, now)
         if each.cause is GapCause.NOT_WATCHED and each.ends_at is None
     ]
+
+
+def without_worker_since(
+    connection: Connection, networks: Sequence[NetworkId], now: datetime
+) -> datetime | None:
+    """Return since when no worker runs; None if one asks about anything of these networks."""
+    if any(not each.unseen(each.until, now) for each in covered(connection, networks)):
+        return None
+    unwatched = unwatched_now(connection, networks, now)
+    return max((each.begins_at for each in unwatched), default=None)
 
 
 def save_coverage(

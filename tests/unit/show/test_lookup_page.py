@@ -200,7 +200,7 @@ def test_lookup_names_what_nothing_is_found_of(store: Store) -> None:
 def test_search_without_a_result_is_not_told_to_be_a_hash(store: Store, sought: str) -> None:
     words = words_of(look_up(Application(store, (SIMULATED,), None, lambda: NOW), sought))
 
-    assert f"{sought}</code> matches no known transaction." in words
+    assert f"{sought}</code> matches no known transaction; to ask" in words
 
 
 def test_link_of_too_much_says_so(store: Store) -> None:
