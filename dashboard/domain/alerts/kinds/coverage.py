@@ -31,6 +31,7 @@ REPORTED_AFTER_END: Final = timedelta(minutes=5)
 _AFTER_WORKER: Final = (
     "Reports that nodes sent meanwhile are stored; hashes are asked about again.",
     "Run a second `linewatch worker` on another machine: it takes over within seconds.",
+    "If a worker ran, it could not save: the log says why. Check the disk of the store.",
 )
 _AFTER_GAP: Final = (
     "The page Health lists the gaps. Linewatch asks for all that its sources still have.",
