@@ -249,7 +249,10 @@ def _last_answer(old: OperationHealth, now: datetime) -> str:
 def _heartbeat(worker: WorkerHealth) -> Iterator[Attention]:
     if worker.heartbeat is not None and worker.heartbeat.trouble:
         trouble = visible(worker.heartbeat.trouble, _LONGEST_FAILURE)
-        advice = "Check heartbeat_url under [alerts], and the service behind it."
+        advice = (
+            "If it is withheld, mend the source that it names. Otherwise check heartbeat_url under "
+            "[alerts], and the service behind it."
+        )
         yield Attention("The heartbeat fails.", sentence(trouble), Remedy.WORKER, advice=advice)
 
 
