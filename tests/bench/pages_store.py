@@ -24,6 +24,7 @@ from dashboard.domain.alerts.incident import (
 from dashboard.domain.alerts.kinds.kind import RuleKind
 from dashboard.domain.alerts.notification import NotificationState
 from dashboard.domain.alerts.rule import Severity
+from dashboard.domain.fees.gas import FeeSeries
 from dashboard.domain.health.observation import AnswerCounts, ExclusionAnswer, Operation, times_of
 from dashboard.domain.quantity import Address, NetworkId, TxHash
 from dashboard.domain.rejections.exclusion import RejectedTransaction, RejectionStage
@@ -33,6 +34,8 @@ from dashboard.store.alerts.incidents import add_events, insert_incident
 from dashboard.store.engine.connection import Connection
 from dashboard.store.engine.engine import Store, open_store
 from dashboard.store.evidence.record_answers import record_lookup
+from dashboard.store.fees.rollups import last_before
+from dashboard.store.fees.stored_fees import SeriesKey
 from dashboard.store.maintenance.migrate import migrate
 from dashboard.store.monitoring.answer_counts import QUARTER, record_answer_counts
 from dashboard.store.rejections.counts import rebuild_counters
@@ -47,6 +50,7 @@ from dashboard.store.schema import (
     rejections,
     transitions,
 )
+from dashboard.store.schema.columns import moment_of
 from dashboard.store.tracking.transactions import track_all
 from tests.bench.expected_replies import NETWORK
 from tests.bench.year_of_fees import copy_fees, insert_all, keep_year_of_fees
@@ -92,7 +96,10 @@ _BUSY_FOR: Final = timedelta(minutes=20)
 
 @dataclass(frozen=True, slots=True)
 class PagedStore:
-    """A store of `stored` rejections, and as many tracked hashes, that ends at `until`."""
+    """A store of `stored` rejections, and as many tracked hashes, whose last fee came at `until`.
+
+    That is the end of its day, or later: the pages of S14 write more fees.
+    """
 
     file: Path
     stored: int
@@ -117,7 +124,14 @@ def made_paged_store(folder: Path, stored: int, day: datetime, fees_of: timedelt
                 _fill(store, stored, day, fees_of)
             file.parent.mkdir(exist_ok=True)
             (Path(fresh) / FILE).replace(file)
-    return PagedStore(file, stored, day)
+    return PagedStore(file, stored, _newest(file))
+
+
+def _newest(file: Path) -> datetime:
+    with open_store(f"sqlite:///{file}") as store, store.read() as connection:
+        last = last_before(connection, SeriesKey(NETWORK, FeeSeries.ESTIMATED_BASE_FEE), 2**62)
+    assert last is not None
+    return moment_of(last.at)
 
 
 def stored_hash(number: int) -> TxHash:
