@@ -141,23 +141,25 @@ def without_worker(
     A network that the settings did not name for a while has a gap of its own. `watched` says from
     when to when each part of a network was watched, whatever gaps it has.
     """
+    missed: defaultdict[tuple[NetworkId, Watched], list[Stretch]] = defaultdict(list)
     unwatched = [
-        (each, (each.begins_at, each.ends_at))
+        (each, each.begins_at, each.ends_at)
         for each in gaps
         if each.cause is GapCause.NOT_WATCHED and each.ends_at is not None
     ]
-    missed: defaultdict[tuple[NetworkId, Watched], list[Stretch]] = defaultdict(list)
-    for gap, stretch in unwatched:
-        missed[gap.network_id, gap.watched].append(stretch)
-    found = []
-    for gap, (begins_at, ends_at) in unwatched:
-        left: tuple[Stretch, ...] = ((begins_at, ends_at),)
-        for part, (since, until) in watched.items():
-            own = [*missed[part], (begins_at, since), (until, ends_at)]
-            left = tuple(each for one in left for each in WatchedTime.of(*one, own).missed)
-        found += [
-            replace(gap, begins_at=begin, ends_at=end)
-            for begin, end in left
-            if end - begin >= SHORTEST_GAP
-        ]
-    return found
+    for gap, begins_at, ends_at in unwatched:
+        missed[gap.network_id, gap.watched].append((begins_at, ends_at))
+    if not unwatched:
+        return []
+    first, last = min(begin for _, begin, _ in unwatched), max(end for _, _, end in unwatched)
+    absent: tuple[Stretch, ...] = ((first, last),)
+    for part, (since, until) in watched.items():
+        own = WatchedTime.of(first, last, [*missed[part], (first, since), (until, last)])
+        absent = tuple(each for one in absent for each in own.within(*one).missed)
+    whole = WatchedTime(first, last, absent)
+    return [
+        replace(gap, begins_at=begin, ends_at=end)
+        for gap, begins_at, ends_at in unwatched
+        for begin, end in whole.within(begins_at, ends_at).missed
+        if end - begin >= SHORTEST_GAP
+    ]

@@ -38,15 +38,10 @@ _UNNOTED: Final = 2 * PRECISION
 
 def covered(connection: Connection, networks: Sequence[NetworkId]) -> list[Covered]:
     """Return the coverage of each part of the networks that was ever watched."""
-    column = coverage_gaps.c
-    lasting = select(coverage_gaps).where(column.network_id.in_(networks), column.ends_at.is_(None))
-    open_gaps = {
-        (row.network_id, row.watched): read_as(Gap, row, coverage_gaps)
-        for row in connection.execute(lasting)
-    }
+    lasting = {(each.network_id, each.watched): each for each in open_gaps(connection)}
     known = connection.execute(select(coverage).where(coverage.c.network_id.in_(networks)))
     return [
-        read_as(Covered, row, coverage, open_gap=open_gaps.get((row.network_id, row.watched)))
+        read_as(Covered, row, coverage, open_gap=lasting.get((row.network_id, row.watched)))
         for row in known
     ]
 
@@ -185,10 +180,11 @@ def without_worker_since(
     connection: Connection, networks: Sequence[NetworkId], now: datetime
 ) -> datetime | None:
     """Return since when no worker runs; None if one asks about anything of these networks."""
-    if any(not each.unseen(each.until, now) for each in covered(connection, networks)):
+    known = covered(connection, networks)
+    if not all(each.unseen(each.until, now) for each in known):
         return None
-    unwatched = unwatched_now(connection, networks, now)
-    return max((each.begins_at for each in unwatched), default=None)
+    seen = as_last_seen(connection, known)
+    return max((each.until for each in seen if each.unseen(each.until, now)), default=None)
 
 
 def save_coverage(
