@@ -114,8 +114,7 @@ class MessageWriter:
 
     def _message(self, notification: Notification) -> Message:
         templates = self._templates_for(notification.recipient)
-        changed, beside, critical = self._incidents_in(notification)
-        settled = [each for each in changed if each.owner or each.was_cut_short]
+        beside, settled, critical = self._incidents_in(notification)
         if notification.is_grouped or notification.is_of_incidents or beside:
             with self._large if notification.member_count >= _MANY else nullcontext():
                 with self.store.read() as connection:
@@ -170,7 +169,7 @@ class MessageWriter:
     def _incidents_in(
         self, notification: Notification
     ) -> tuple[list[Incident], list[Incident], list[str]]:
-        """Read the incidents of a summary, with and without a change in it, and critical rules."""
+        """Read a summary's incidents without a change in it, settled ones, and critical rules."""
         if notification.incident is not None:
             return [], [], []
         with self.store.read() as connection:
@@ -178,8 +177,10 @@ class MessageWriter:
         lasting = [each for each in (*changed, *beside) if each.is_open]
         final = [each for each in changed if not KINDS[RuleKind(each.kind)].is_lasting]
         critical = {each.rule for each in (*lasting, *final) if each.severity == Severity.CRITICAL}
-        is_summary = notification.kind in _SUMMARIES
-        return changed, beside if is_summary else [], sorted(critical)
+        if notification.kind not in _SUMMARIES:
+            return [], [], sorted(critical)
+        settled = [each for each in changed if each.owner or each.was_cut_short]
+        return beside, settled, sorted(critical)
 
     def _changes(self, notification: Notification) -> Iterator[NotifiedChange]:
         """Read every change in the order of events, a few hundred at a time; raises StoreError.
