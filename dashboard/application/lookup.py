@@ -51,8 +51,8 @@ MOST_FOUND: Final = 25
 """The most transactions that words may find, and the most pieces of a paste that are searched."""
 
 _ENOUGH: Final = MOST_FOUND + 1
-_LENGTH_OF_A_HASH: Final = 60
-"""Characters of what is nearly a hash: it was copied wrongly, and is told what is wrong with it."""
+_NEARLY_A_HASH: Final = 60
+"""Characters from which a text is a hash that was copied wrongly, and is told what is wrong."""
 
 _UNMATCHED: Final = "matches no known transaction; to ask the networks, give a whole hash"
 _LEFT_OUT: Final = (
@@ -90,7 +90,7 @@ class Lookups(ApplicationSubject):
                     why = f"matches {many} known transactions; give more digits"
                     wrong.append(replace(each, why=why))
                 elif not known:
-                    is_search = is_alone and len(each.text) < _LENGTH_OF_A_HASH
+                    is_search = is_alone and len(each.text) < _NEARLY_A_HASH
                     wrong.append(replace(each, why=_UNMATCHED) if is_search else each)
         once = tuple(dict.fromkeys(hashes))
         repeated = paste.repeated + len(hashes) - len(once)
